@@ -101,7 +101,7 @@ export const assetFilters = {
   },
   created_before: {
     ...creationDate('1971-01-01', (madeAt, dayAt) => madeAt < dayAt + dayMs + maxZoneOffsetMs),
-    label: 'to',
+    label: 'Created until',
     help: 'created on or before',
     title: (day) => `until ${day}`,
   },
@@ -130,6 +130,9 @@ export const activeFilters = (filters: AssetFilters) =>
     const value = filters[row.name];
     return value === undefined ? [] : [{ ...row, value }];
   });
+
+/** Returns the option of a filter, such as `--created-after`. */
+export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.replaceAll('_', '-')}`;
 
 export const sortFields = ['created_at', 'name', 'duration'] as const;
 

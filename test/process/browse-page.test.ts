@@ -83,6 +83,12 @@ it('the page does not blame the API key for a 403 that a firewall sends', async 
   });
 });
 
+it('the page itself asks the service for nothing, so that it can say what it waits for', async () => {
+  const { fetchPage } = await openSignedIn(() => ({ status: 429, body: {}, headers: { 'retry-after': '3000' } }));
+  const page = await fetchPage('', { signal: AbortSignal.timeout(60_000) });
+  expect(await page.text()).toContain('id="gallery"');
+});
+
 it('a sign-in address works only once', async () => {
   const { address } = await startPage();
   await signIn(address);

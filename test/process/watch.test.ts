@@ -98,8 +98,8 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
       await pollUntil(() => currentTime(light.page)).toBeGreaterThan(0.5);
       expect(light.complaints).toEqual([]);
       const backgroundOf = (page: Page) => page.evaluate('getComputedStyle(document.body).backgroundColor');
-      expect(await backgroundOf(light.page)).toBe('rgb(246, 246, 244)');
-      expect(await backgroundOf(dark.page)).toBe('rgb(19, 20, 23)');
+      expect(await backgroundOf(light.page)).toBe('rgb(247, 247, 249)');
+      expect(await backgroundOf(dark.page)).toBe('rgb(18, 19, 23)');
       expect((await mediaState(dark.page)).paused).toBe(true);
     } finally {
       await lightSandbox.end();

@@ -81,7 +81,12 @@ export async function openLibrary(
 /** Filters out requests that a reload or a closing dialog aborted. */
 export const isUnexpected = (complaint: string) => !complaint.endsWith('net::ERR_ABORTED');
 export const card = (page: Page, name: string) => page.locator('.thing', { hasText: name }).first();
-export const statusText = (page: Page) => page.locator('footer [role=status]').first().innerText();
+export const statusText = (page: Page) => page.locator('.count').innerText();
+/** Chooses a value of a filter, whose control its chip shows when it is pressed. */
+export async function chooseFilter(page: Page, label: string, value: string) {
+  await page.getByRole('button', { name: label }).click();
+  await page.getByRole('combobox', { name: label }).selectOption(value);
+}
 export const dialog = (page: Page) => page.getByRole('dialog');
 export const player = (page: Page) => page.frameLocator('dialog iframe');
 

@@ -1,3 +1,4 @@
+import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type FrameLocator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { hangMs } from './hang.ts';
@@ -47,6 +48,15 @@ export async function openPage(
   });
   await page.goto(url);
   return { page, complaints };
+}
+
+/** Returns axe-core's violations of WCAG A and AA and of its own best practices. The player has its own page. */
+export async function listViolations(page: Page): Promise<string[]> {
+  // Evaluates as a debugger does, since the page's Content-Security-Policy allows no other script.
+  const { violations } = (await page.evaluate(
+    `${axe.source};axe.run({ iframes: false, resultTypes: ['violations'], rules: { 'target-size': { enabled: true } } })`,
+  )) as { violations: { id: string; nodes: { html: string }[] }[] };
+  return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
 }
 
 /** The part of HTMLMediaElement that tests use; tests compile without DOM types. */

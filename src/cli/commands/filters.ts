@@ -8,6 +8,7 @@ import {
   type AssetFilters,
   type assetFilters,
   filtersOf,
+  flagOf,
   orderings,
   sortFields,
 } from '../../contract/asset-filters.ts';
@@ -45,9 +46,6 @@ const optionKinds: Record<AssetFilterKind, OptionKind> = {
   date: { placeholder: 'date', parse: (day, flag, { clock }) => parseDay(flag, day, clock.now()) },
   folder: { placeholder: 'folder', parse: (folder, _, context) => resolveParentFilter(context, folder) },
 };
-
-/** Returns the option of a filter, such as `--created-after`. */
-export const flagOf = ({ name, option = name }: AssetFilterRow) => `--${option.replaceAll('_', '-')}`;
 
 function filterOption(row: AssetFilterRow): Option {
   const { placeholder = row.name } = optionKinds[row.kind];

@@ -105,8 +105,6 @@ export type GallerySetup = {
   base: string;
   service: string;
   profile: string | null;
-  /** Null if lists do not tell the workspaces of assets, or none is known. */
-  workspace: string | null;
   program: string;
   pick: boolean;
   /** Number of uploads that an earlier process has left unfinished. */

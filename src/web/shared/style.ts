@@ -4,14 +4,14 @@ import { createPageFile } from './page-files.ts';
 export const colors = `
 :root {
   color-scheme: light dark;
-  --ground: light-dark(#f6f6f4, #131417);
-  --panel: light-dark(#ffffff, #1c1e22);
-  --line: light-dark(#d9d9d4, #33363d);
-  --text: light-dark(#1b1c1e, #ececea);
-  --quiet: light-dark(#5c5f66, #a2a6ae);
-  --accent: light-dark(#0b5cad, #7db8ff);
-  --chosen: light-dark(#e4eefa, #22334a);
-  --alarm: light-dark(#a1180d, #ffb0a6);
+  --ground: light-dark(#f7f7f9, #121317);
+  --panel: light-dark(#ffffff, #1c1e24);
+  --line: light-dark(#dfe0e6, #32353e);
+  --text: light-dark(#15171c, #f0f1f4);
+  --quiet: light-dark(#5b6070, #a4a9b6);
+  --accent: light-dark(#4a43d6, #9d9bff);
+  --chosen: light-dark(#eceafd, #2a2950);
+  --alarm: light-dark(#b3261e, #ff9d94);
   --transparent: repeating-conic-gradient(#8883 0 25%, #0000 0 50%) 0 0 / 16px 16px;
 }
 `;

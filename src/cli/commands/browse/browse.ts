@@ -146,7 +146,8 @@ async function openPages(context: Context, request: BrowseRequest, picked: PageP
     origin: () => server.origin,
     scripts: await readBrowseScripts(host.scriptFolder),
     program,
-    place: () => placeOf(context),
+    profile: (await context.account()).profile,
+    fetchWorkspace: () => fetchWorkspaceName(context),
     reusesEntryUrls: picked !== undefined,
     accessHint: `For a new URL, run ${program} browse in a terminal; for the view of this one, ${program} browse URL.`,
     onTokenRedeemed: () => void rm(entryFile, { force: true }),
@@ -171,13 +172,11 @@ async function openPages(context: Context, request: BrowseRequest, picked: PageP
   };
 }
 
-/** Returns the profile, and the name of the only workspace. If there are several, the page lists assets of all of them. */
-async function placeOf(context: Context) {
-  const { profile } = await context.account();
+/** Returns the name of the only workspace; null if there are several, since the page lists the assets of all of them. */
+async function fetchWorkspaceName(context: Context): Promise<string | null> {
   const { workspaceInUse } = await context.library();
-  const visible = await workspaceInUse.visible().catch(() => []);
-  const [only] = visible;
-  return { profile, workspace: only && visible.length === 1 ? displayText(only.name) || only.uid : null };
+  const [only, ...others] = await workspaceInUse.visible();
+  return only && others.length === 0 ? displayText(only.name) || only.uid : null;
 }
 
 /** Returns the query string of the address of a page, which was copied from any session. @throws CodedError `usage` */

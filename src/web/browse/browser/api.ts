@@ -77,6 +77,7 @@ export const copyLinks = (selection: PageSelection) => callApi<CopiedLinks>('POS
 export const pick = (selection: PageSelection | null) => callApi<object>('POST', 'pick', selection);
 export const resumeUploads = () => callApi<object>('POST', 'uploads/resume');
 export const clearEndedUploads = () => callApi<object>('DELETE', 'uploads');
+export const fetchWorkspace = () => callApi<{ name: string | null }>('GET', 'workspace');
 export const fetchFolderTree = () => callApi<FolderView[]>('GET', 'folders');
 export const fetchFrames = (uid: string) => callApi<SpriteFrame[]>('GET', `${assetPath(uid)}/frames`);
 export const sheetUrl = (uid: string, sheet: number) => `${setup.base}${assetPath(uid)}/frames/${sheet}`;

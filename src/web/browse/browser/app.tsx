@@ -1,44 +1,56 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
-import { fetchFolderTree, listeners, setup, updateCard } from './api.ts';
-import { Button, FileButton } from './controls.tsx';
+import { fetchFolderTree, fetchWorkspace, listeners, setup, updateCard } from './api.ts';
+import { Button, FileButton, SearchField } from './controls.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
-import { Filters, type Panel } from './filters.tsx';
-import { Folders, flattenTree } from './folders.tsx';
+import { Filters } from './filters.tsx';
+import { flattenTree } from './folders.tsx';
 import { Grid } from './grid.tsx';
-import { useRedraw, useWindowEvent } from './hooks.ts';
+import { useDelay, useRedraw, useWindowEvent } from './hooks.ts';
+import { Icon } from './icon.tsx';
 import { PagedList } from './paged-list.ts';
-import { Places } from './places.tsx';
+import { Crumbs, Surroundings } from './places.tsx';
 import { useRefresh } from './refresh.ts';
 import { clearSelection, selectAll } from './selected.ts';
 import { SelectionBar } from './selection-bar.tsx';
+import { SideBar } from './side-bar.tsx';
 import { InterruptedUploads, ServerDownAlert, UploadTray } from './upload-tray.tsx';
-import { useUploads } from './uploads.ts';
+import { type ServiceWait, useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
+import { formatViewCommand } from './view-command.ts';
 
 export function App() {
   const [{ query, asset }, navigate] = useView();
-  const { list, tree, uploads, upload, move, ...library } = useLibrary(query);
-  const [openPanel, setOpenPanel] = useState<Panel>();
+  const { list, tree, workspace, uploads, budget, upload, move, ...library } = useLibrary(query);
+  /** True if a small screen shows the side bar. */
+  const [isSideOpen, setSideOpen] = useState(false);
   const [isDraggingOver, setDraggingOver] = useState(false);
   /** List index of the asset whose dialog was closed last, used to restore the focus. */
   const [closedIndex, setClosedIndex] = useState<number>();
-  const folder = query.parent && query.parent !== 'root' ? query.parent : null;
+  /** Key of the search field, of which another one also drops the text whose delay has not ended. */
+  const [searchKey, setSearchKey] = useState(0);
+  const { parent, ordering, search } = query;
+  const folder = parent && parent !== 'root' ? parent : null;
   const target = isDraggingOver ? flattenTree(tree).find(({ uid }) => uid === folder) : undefined;
   const uploadHere = (drop: DropContents) => upload(drop, folder);
   useDrops(setDraggingOver, uploadHere);
-  useShortcuts(() => setOpenPanel(undefined));
+  useShortcuts(() => setSideOpen(false));
   useEffect(() => {
     const name = asset && list.at(list.indexOf(asset))?.name;
     document.title = `${name ? `${name} · ` : ''}${setup.service}`;
   });
 
   const setQuery = (next: Query, how?: 'push' | 'replace') => navigate({ query: next, asset }, how);
-  const selectFolder = (parent: string | undefined) => {
-    setOpenPanel(undefined);
-    setQuery(withField(query, 'parent', parent));
+  const setFilters = (filters: Query) => {
+    setSideOpen(false);
+    setSearchKey(searchKey + 1);
+    setQuery({ ...filters, ...(ordering && { ordering }) });
+  };
+  const selectFolder = (next: string | undefined) => {
+    setSideOpen(false);
+    setQuery(withField(query, 'parent', next));
   };
   const dropOnFolder = (transfer: DataTransfer, target: string | null) => {
     setDraggingOver(false);
@@ -49,25 +61,50 @@ export function App() {
     // Replaces the history entry, so that Back does not reopen a closed dialog.
     navigate({ query, asset: uid }, asset ? 'replace' : 'push');
   };
-  const togglePanel = (panel: Panel) => setOpenPanel(openPanel === panel ? undefined : panel);
   const folderEvents = { onSelect: selectFolder, onMove: library.moveDragged, onFiles: dropOnFolder };
+  const place = { tree, query, onSelect: selectFolder };
   return (
     <div class="app">
-      <header>
-        <h1>
-          {setup.service}
-          <small>{[setup.profile, setup.workspace ?? 'all workspaces'].filter(Boolean).join(' · ')}</small>
-        </h1>
-        {!setup.pick && <FileButton onFiles={uploadHere} />}
-        <Filters query={query} openPanel={openPanel} onChange={setQuery} onOpen={togglePanel} />
-      </header>
-      {uploads.isServerDown && <ServerDownAlert states={uploads.states} />}
-      {setup.interruptedCount > 0 && !uploads.isServerDown && <InterruptedUploads />}
-      <div class="middle">
-        <Folders tree={tree} query={query} isOpen={openPanel === 'folders'} {...folderEvents} />
+      <SideBar {...{ tree, query, budget, workspace }} isOpen={isSideOpen} onView={setFilters} {...folderEvents} />
+      <div class="content">
+        <header>
+          <button
+            type="button"
+            class="opener"
+            aria-label="Places"
+            aria-expanded={isSideOpen}
+            onClick={() => setSideOpen(!isSideOpen)}
+          >
+            <Icon name="menu" />
+          </button>
+          <Crumbs {...place} />
+          <SearchField
+            key={searchKey}
+            label="Search"
+            placeholder={parent ? 'Search this folder' : 'Search all assets'}
+            value={search}
+            // Further typing replaces the history entry, so that Back returns to the state before the search.
+            onChange={(text) => setQuery(withField(query, 'search', text), search ? 'replace' : 'push')}
+          />
+          <CopyView tree={tree} query={query} />
+          {!setup.pick && (
+            <>
+              <FileButton text="Upload folder" isFolder onFiles={uploadHere} />
+              <FileButton text="Upload" onFiles={uploadHere} />
+            </>
+          )}
+          <Filters
+            query={query}
+            count={lengthText(list)}
+            onChange={setQuery}
+            onClear={() => setFilters(parent ? { parent } : {})}
+          />
+        </header>
+        {uploads.isServerDown && <ServerDownAlert states={uploads.states} />}
+        {setup.interruptedCount > 0 && !uploads.isServerDown && <InterruptedUploads />}
         <main>
-          <h2 class="hidden">Assets</h2>
-          <Places tree={tree} query={query} onSelect={selectFolder} onChange={setQuery} />
+          <h1 class="hidden">Assets</h1>
+          <Surroundings {...place} />
           <Grid
             list={list}
             query={query}
@@ -80,10 +117,12 @@ export function App() {
               Drop files to upload{target ? ` into ${target.path}` : ', or drop them onto a folder'}
             </div>
           )}
+          <div class="float">
+            <Notices list={list} serviceWait={uploads.serviceWait} {...library} />
+            <SelectionBar query={query} />
+          </div>
         </main>
       </div>
-      <SelectionBar query={query} />
-      <StatusBar list={list} serviceWait={uploads.serviceWait} {...library} />
       <UploadTray uploads={uploads} onOpen={open} />
       {asset && (
         <Detail key={asset} {...{ list, tree, onTrashed: library.onTrashed }} uid={asset} onOpen={open} onMove={move} />
@@ -97,6 +136,7 @@ function useLibrary(query: Query) {
   const list = usePagedList(query);
   const [budget, setBudget] = useState<RequestBudget>();
   const [tree, setTree] = useState<readonly FolderView[]>([]);
+  const [workspace, setWorkspace] = useState<string>();
   const [notice, setNotice] = useState('');
   /** True if the current uploads might create folders, so that the tree must be refetched. */
   const createsFolders = useRef(false);
@@ -115,6 +155,10 @@ function useLibrary(query: Query) {
   useEffect(() => {
     listeners.onBudget = setBudget;
     void loadTree();
+    fetchWorkspace().then(
+      ({ name }) => setWorkspace(name ?? 'all workspaces'),
+      () => {}, // the list says what is wrong
+    );
   }, []);
 
   const upload = ({ files, unreadable }: DropContents, folder: string | null) => {
@@ -139,7 +183,7 @@ function useLibrary(query: Query) {
     setNotice('Moved to the trash');
     void list.refresh(false);
   };
-  return { list, tree, uploads, budget, isPaused, notice, upload, move, moveDragged, onTrashed };
+  return { list, tree, workspace, uploads, budget, isPaused, notice, upload, move, moveDragged, onTrashed };
 }
 
 const filterDebounceMs = 150;
@@ -176,42 +220,55 @@ function useShortcuts(closePanel: () => void): void {
   });
 }
 
-type StatusBarProps = {
+type CopyViewProps = { tree: readonly FolderView[]; query: Query };
+
+/** Copies the command that shows this view to anybody who has a key. */
+function CopyView({ tree, query }: CopyViewProps) {
+  const [label, setLabel] = useState('Copy view');
+  useDelay(label === 'Copy view' ? undefined : 2_000, () => setLabel('Copy view'), [label]);
+  const copy = () =>
+    navigator.clipboard.writeText(formatViewCommand(setup.program, query, tree)).then(
+      () => setLabel('Copied'),
+      (error: Error) => setLabel(`Not copied: ${error.message}`),
+    );
+  return (
+    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={() => void copy()}>
+      <Icon name="link" />
+      <span aria-live="polite">{label}</span>
+    </button>
+  );
+}
+
+type NoticesProps = {
   list: PagedList;
-  budget: RequestBudget | undefined;
-  serviceWait: { why: string; until: number } | undefined;
+  serviceWait: ServiceWait | undefined;
   isPaused: boolean;
   notice: string;
 };
 
-function StatusBar({ list, budget, serviceWait, isPaused, notice }: StatusBarProps) {
+/** Shows over the cards what has happened, and why they are not up to date. */
+function Notices({ list, serviceWait, isPaused, notice }: NoticesProps) {
   const { length, problem } = list;
   return (
-    <footer>
-      <span role="status">{lengthText(list)}</span>
-      {budget && <span>{budgetText(budget)}</span>}
-      {isPaused && <span>auto-refresh paused to save requests</span>}
-      {serviceWait && (
-        <span class="waiting">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
+    <div class="notices">
+      {isPaused && <span class="notice">Auto-refresh is paused to save requests.</span>}
+      {serviceWait && length !== undefined && (
+        <span class="notice problem">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
       )}
       {problem && length !== undefined && (
-        <span role="alert" class="problem">
+        <span role="alert" class="notice problem">
           {[problem.message, problem.hint].filter(Boolean).join('; ')}{' '}
           <Button text="Try again" onClick={() => list.retry()} />
         </span>
       )}
-      <span role="status">{notice}</span>
-    </footer>
+      <span role="status" class={notice && 'notice'}>
+        {notice}
+      </span>
+    </div>
   );
 }
 
 function lengthText({ length, hasExactLength, problem }: PagedList): string {
   if (length === undefined) return problem ? '' : 'Loading';
   return hasExactLength ? `${formatCount(length)} asset${length === 1 ? '' : 's'}` : 'number of assets unknown';
-}
-
-function budgetText({ limit, left, resetAt }: RequestBudget): string {
-  if (Date.now() >= resetAt) return `${formatCount(limit)} requests remaining`;
-  const [some, all] = [formatCount(Math.max(0, left)), formatCount(limit)];
-  return `${some} of ${all} requests remaining, resets at ${formatTimeOfDay(resetAt)}`;
 }

@@ -1,13 +1,14 @@
 import { computed, signal } from '@preact/signals';
 import { Component } from 'preact';
 import { useState } from 'preact/hooks';
-import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
+import { assetTypes } from '../../../contract/asset-values.ts';
 import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, SpriteFrame } from '../protocol.ts';
 import { fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
 import { startDrag } from './drops.ts';
 import { useDelay } from './hooks.ts';
+import { Icon } from './icon.tsx';
 import { boxed, current, selection } from './selected.ts';
 import { isSelected } from './selection.ts';
 
@@ -194,20 +195,9 @@ async function loadFrames(uid: string): Promise<SpriteFrame[]> {
   return isStill ? some.slice(some.length >> 1).slice(0, 1) : some;
 }
 
-const iconPaths = {
-  video: 'M3 5h18v14H3z M10 9l5 3-5 3z',
-  audio: 'M4 10v4 M8 7v10 M12 4v16 M16 8v8 M20 11v2',
-  image: 'M3 5h18v14H3z M3 16l5-5 4 4 3-3 6 6 M15.5 9h.01',
-  document: 'M6 3h8l4 4v14H6z M14 3v4h4 M9 12h6 M9 16h6',
-  third_party: 'M10 4H4v16h16v-6 M14 4h6v6 M20 4l-9 9',
-  generic: 'M6 3h8l4 4v14H6z M14 3v4h4',
-} satisfies Record<AssetType, string>;
-
 const TypeIcon = ({ type }: { type: string }) => (
   <span class="kind">
-    <svg viewBox="0 0 24 24" aria-hidden="true">
-      <path d={entryForType(iconPaths, type) ?? iconPaths.generic} />
-    </svg>
+    <Icon name={assetTypes.find((each) => each === type) ?? 'generic'} />
     {typeName(type)}
   </span>
 );

@@ -12,9 +12,10 @@ const [edge, scrollStep] = [30, 24];
 
 /** Draws a box from where a mouse was pressed between cards, and selects what it touches. Escape leaves the selection. */
 export function startBox(event: PointerEvent, shelf: HTMLElement, list: PagedList, layout: () => Layout): void {
-  const isOnCard = (event.target as HTMLElement).closest('[role=option]') !== null;
-  if (event.button !== 0 || event.pointerType !== 'mouse' || isOnCard) return;
   const rows = shelf.querySelector('.rows') as HTMLElement;
+  // Not on a card or a message, which has buttons and text of its own.
+  const isBetween = event.target === shelf || event.target === rows;
+  if (event.button !== 0 || event.pointerType !== 'mouse' || !isBetween) return;
   const before = event.ctrlKey || event.metaKey || event.shiftKey ? selection.value : nothing;
   const placeOf = (x: number, y: number) => {
     const { left, top } = rows.getBoundingClientRect();

@@ -1,6 +1,8 @@
+import type { TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { DropContents } from './drops.ts';
+import { type DropContents, readChosen } from './drops.ts';
 import { useDelay } from './hooks.ts';
+import { Icon } from './icon.tsx';
 
 type ButtonProps = {
   text: string;
@@ -18,8 +20,10 @@ export const Button = ({ text, onClick, label, hasFocus }: ButtonProps) => (
   </button>
 );
 
-/** Renders the upload button, which lets the user choose files without drag and drop. */
-export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
+type FileButtonProps = { text: string; isFolder?: boolean; onFiles(drop: DropContents): void };
+
+/** Renders an upload button, which lets the user choose files or a folder without drag and drop. */
+export function FileButton({ text, isFolder = false, onFiles }: FileButtonProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
@@ -27,14 +31,17 @@ export function FileButton({ onFiles }: { onFiles(drop: DropContents): void }) {
         ref={input}
         type="file"
         multiple
+        {...(isFolder && { webkitdirectory: true })}
         hidden
         onChange={({ currentTarget }) => {
-          const files = [...(currentTarget.files ?? [])].map((file) => ({ file, relativeDir: '' }));
-          onFiles({ files, unreadable: [] });
+          onFiles(readChosen(currentTarget.files ?? []));
           currentTarget.value = '';
         }}
       />
-      <Button text="Upload…" onClick={() => input.current?.click()} />
+      <button type="button" class={isFolder ? 'folder-button' : 'primary'} onClick={() => input.current?.click()}>
+        <Icon name={isFolder ? 'folder' : 'upload'} />
+        {text}
+      </button>
     </>
   );
 }
@@ -55,9 +62,13 @@ export function CopyField({ label, text }: { label: string; text: string }) {
   );
 }
 
-export type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };
+type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };
 
-type SelectProps = ControlProps & { choices: readonly (readonly [value: string, text: string])[]; class?: string };
+type SelectProps = ControlProps & {
+  choices: readonly (readonly [value: string, text: string])[];
+  onKeyDown?(event: TargetedKeyboardEvent<HTMLSelectElement>): void;
+  onFocusOut?(): void;
+};
 
 /** Renders a select whose label only screen readers read. Adds a value that is not among the choices. */
 export function Select({ label, value = '', choices, onChange, ...rest }: SelectProps) {
@@ -76,11 +87,12 @@ export function Select({ label, value = '', choices, onChange, ...rest }: Select
   );
 }
 
-type DebouncedInputProps = ControlProps & { type: 'search' | 'text'; name: string };
+type SearchFieldProps = ControlProps & { placeholder: string };
 
 const typingDebounceMs = 150;
 
-export function DebouncedInput({ label, value = '', onChange, ...attributes }: DebouncedInputProps) {
+/** Searches as the user types. Enter and the down arrow go to the first asset. */
+export function SearchField({ label, placeholder, value = '', onChange }: SearchFieldProps) {
   const [text, setText] = useState(value);
   /** Text to report after the delay; an object, so that the same text starts another delay. */
   const [typed, setTyped] = useState<{ text: string }>();
@@ -93,10 +105,10 @@ export function DebouncedInput({ label, value = '', onChange, ...attributes }: D
   useDelay(typed && typingDebounceMs, () => latest.current(typed?.text ?? ''), [typed]);
   return (
     <input
-      {...(attributes as { name: string })}
+      type="search"
       value={text}
       aria-label={label}
-      placeholder={label}
+      placeholder={placeholder}
       autocomplete="off"
       onInput={({ currentTarget }) => {
         setText(currentTarget.value);

@@ -44,6 +44,17 @@ async function* readEntries(directory: FileSystemDirectoryEntry): AsyncGenerator
   }
 }
 
+/** Returns chosen files: of a folder with their path in it, and without what other programs left there. */
+export function readChosen(chosen: Iterable<File>): DropContents {
+  const files = [...chosen].flatMap((file) => {
+    const dirs = file.webkitRelativePath.split('/').slice(0, -1);
+    const isLeft =
+      dirs.length > 0 && (isLeftover(file.name, false) || dirs.slice(1).some((dir) => isLeftover(dir, true)));
+    return isLeft ? [] : [{ file, relativeDir: dirs.join('/') }];
+  });
+  return { files, unreadable: [] };
+}
+
 const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes('Files') ?? false;
 
 /** Accepts files that are dropped anywhere on the web page. */

@@ -214,7 +214,7 @@ export function Facts({ card }: { card: Card }) {
     ['type', typeName(type)],
     ['duration', duration ? formatClockTime(duration) : null],
     ['size', size ? formatBytes(size) : null],
-    ['created', createdAt?.replace('T', ' ').replace(/\.\d+Z$/, ' UTC') ?? null],
+    ['created', createdAt && `${new Date(createdAt).toLocaleString()} (your time)`],
   ];
   return (
     <dl>

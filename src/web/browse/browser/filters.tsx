@@ -1,96 +1,136 @@
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
-import {
-  type AssetFilterKind,
-  type AssetFilterRow,
-  filterRows,
-  type orderings,
-} from '../../../contract/asset-filters.ts';
+import type { TargetedEvent, TargetedKeyboardEvent } from 'preact';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type AssetFilterRow, filterRows, type orderings } from '../../../contract/asset-filters.ts';
 import type { Query } from '../protocol.ts';
-import { Button, type ControlProps, DebouncedInput, Select } from './controls.tsx';
+import { Button, Select } from './controls.tsx';
 import { withField } from './view.ts';
 
-/** Panel that a small screen shows on demand. */
-export type Panel = 'filters' | 'folders';
-
-type FiltersProps = {
-  query: Query;
-  openPanel: Panel | undefined;
-  onChange(query: Query, how?: 'push' | 'replace'): void;
-  onOpen(panel: Panel): void;
-};
-
-const isSearch = ({ kind }: AssetFilterRow) => kind === 'search';
-
 const orders: [(typeof orderings)[number] | '', string][] = [
-  ['', 'newest first'],
-  ['created_at', 'oldest first'],
-  ['name', 'name, A to Z'],
-  ['-name', 'name, Z to A'],
-  ['-duration', 'longest first'],
-  ['duration', 'shortest first'],
+  ['', 'Newest first'],
+  ['created_at', 'Oldest first'],
+  ['name', 'Name, A to Z'],
+  ['-name', 'Name, Z to A'],
+  ['-duration', 'Longest first'],
+  ['duration', 'Shortest first'],
 ];
 
-type FilterControl = (props: ControlProps & Pick<AssetFilterRow, 'name' | 'values'>) => ComponentChildren;
+/** Filters that have a chip: the search has its field, and a folder its path. */
+const chipRows = filterRows.filter(({ kind }) => kind !== 'search' && kind !== 'folder');
 
-const textInput =
-  (type: 'search' | 'text'): FilterControl =>
-  ({ values, ...props }) => <DebouncedInput type={type} {...props} />;
+type FiltersProps = { query: Query; count: string; onChange(query: Query): void; onClear(): void };
 
-const dateInput: FilterControl = ({ label, value = '', onChange }) => (
-  <label class="field">
-    {label}
-    <input type="date" value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)} />
-  </label>
-);
-
-const select: FilterControl = ({ name, values = [], ...props }) => {
-  const choices = values.map((value) => [value, value.replaceAll('_', ' ')] as const);
-  return <Select choices={[['', `any ${props.label.toLowerCase()}`], ...choices]} {...props} />;
-};
-
-/** Controls of filters by kind. A folder is selected in the tree of folders. */
-const controls: Record<AssetFilterKind, FilterControl> = {
-  search: textInput('search'),
-  slug: textInput('text'),
-  choice: select,
-  date: dateInput,
-  folder: () => null,
-};
-
-export function Filters({ query, openPanel, onChange, onOpen }: FiltersProps) {
-  const [clearCount, setClearCount] = useState(0);
-  const set = (field: keyof Query, how: 'push' | 'replace' = 'push') => ({
-    value: query[field],
-    onChange: (value: string) => onChange(withField(query, field, value), how),
-  });
-  const control = ({ name, kind, label, values }: AssetFilterRow) => {
-    const Control = controls[kind];
-    // Further typing replaces the history entry, so that Back returns to the state before the search.
-    const how = (kind === 'search' || kind === 'slug') && query[name] ? 'replace' : 'push';
-    return <Control key={`${name} ${clearCount}`} {...{ name, label, values }} {...set(name, how)} />;
-  };
-  const { parent, ordering, ...filters } = query;
-  const count = Object.keys(filters).length;
-  const opener = (panel: Panel, label: string) => (
-    <button type="button" class="opener" aria-expanded={openPanel === panel} onClick={() => onOpen(panel)}>
-      {label}
-    </button>
-  );
-  const clear = () => {
-    setClearCount(clearCount + 1); // also drops text whose debounce delay has not ended
-    onChange({ ...(parent && { parent }), ...(ordering && { ordering }) });
-  };
+/** Shows each filter as a chip, the number of assets that match, and their order. */
+export function Filters({ query, count, onChange, onClear }: FiltersProps) {
+  const set = (field: keyof Query) => (value: string) => onChange(withField(query, field, value));
+  const { parent: _, ordering, ...filters } = query;
   return (
-    <>
-      {filterRows.filter(isSearch).map(control)}
-      {opener('filters', `Filters${count > 0 ? ` (${count})` : ''}`)}
-      {opener('folders', 'Folders')}
-      <div class={`filters${openPanel === 'filters' ? ' open' : ''}`}>
-        {filterRows.filter((row) => !isSearch(row)).map(control)}
-        <Select label="Order" class="order" choices={orders} {...set('ordering')} />
-        {count > 0 && <Button text="Clear" onClick={clear} />}
-      </div>
-    </>
+    <div class="filters">
+      <fieldset class="chips">
+        <legend class="hidden">Filters</legend>
+        {chipRows.map((row) => (
+          <FilterChip key={row.name} row={row} value={query[row.name]} onChange={set(row.name)} />
+        ))}
+        {Object.keys(filters).length > 0 && <Button text="Clear" onClick={onClear} />}
+      </fieldset>
+      <span class="count" role="status">
+        {count}
+      </span>
+      <Select label="Order" value={ordering} choices={orders} onChange={set('ordering')} />
+    </div>
   );
+}
+
+type FilterChipProps = { row: AssetFilterRow; value: string | undefined; onChange(value: string): void };
+
+const formatValue = (value: string) => value.replaceAll('_', ' ');
+
+/** Shows a filter and its value. Pressed, it shows the control of the filter instead, until that loses the focus. */
+function FilterChip({ row, value = '', onChange }: FilterChipProps) {
+  const [isOpen, setOpen] = useState(false);
+  const chip = useRef<HTMLSpanElement>(null);
+  /** True if the control was closed by a key or a choice, so that the focus goes back to the chip. */
+  const returnsFocus = useRef(false);
+  useLayoutEffect(() => {
+    if (isOpen) openControl(chip.current?.querySelector<HTMLInputElement>('input, select'));
+    else if (returnsFocus.current) chip.current?.querySelector('button')?.focus();
+    returnsFocus.current = false;
+  }, [isOpen]);
+  const close = () => {
+    returnsFocus.current = true;
+    setOpen(false);
+  };
+  const { label } = row;
+  return (
+    <span class={`chip${value && !isOpen ? ' set' : ''}`} ref={chip}>
+      {isOpen ? (
+        <FilterControl {...{ row, value, onChange }} onEnd={close} onLeave={() => setOpen(false)} />
+      ) : (
+        <button type="button" onClick={() => setOpen(true)}>
+          {value ? (
+            <>
+              {label}: <b>{formatValue(value)}</b>
+            </>
+          ) : (
+            <>
+              <span aria-hidden="true">+</span> {label}
+            </>
+          )}
+        </button>
+      )}
+      {value && !isOpen && <Button text="✕" label={`Remove ${value}`} onClick={() => onChange('')} />}
+    </span>
+  );
+}
+
+type FilterControlProps = Required<FilterChipProps> & { onEnd(): void; onLeave(): void };
+
+function FilterControl({
+  row: { label, kind, values = [] },
+  value = '',
+  onChange,
+  onEnd,
+  onLeave,
+}: FilterControlProps) {
+  const id = useId();
+  const handleKey = (event: TargetedKeyboardEvent<HTMLInputElement | HTMLSelectElement>) => {
+    const { key, currentTarget } = event;
+    if (key !== 'Enter' && key !== 'Escape') return;
+    event.preventDefault(); // Enter would press the chip, which gets the focus
+    if (key === 'Enter') onChange(currentTarget.value.trim());
+    else currentTarget.value = value; // or the browser reports a change when the control is removed
+    onEnd();
+  };
+  const events = { onKeyDown: handleKey, onFocusOut: onLeave };
+  const choose = (chosen: string) => {
+    onChange(chosen);
+    onEnd();
+  };
+  const choices = [
+    ['', `Any ${label.toLowerCase()}`],
+    ...values.map((each) => [each, formatValue(each)] as const),
+  ] as const;
+  if (kind === 'choice') return <Select {...{ label, value, choices }} onChange={choose} {...events} />;
+  const input = {
+    id,
+    value,
+    autocomplete: 'off',
+    onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => onChange(currentTarget.value.trim()),
+    ...events,
+  } as const;
+  return (
+    <span class="field">
+      <label for={id}>{label}</label>
+      {kind === 'date' ? <input type="date" {...input} /> : <input type="text" {...input} />}
+    </span>
+  );
+}
+
+/** Gives the focus to a control, and shows its list or calendar. */
+function openControl(control: HTMLInputElement | null | undefined): void {
+  control?.focus();
+  try {
+    if (control?.type !== 'text') control?.showPicker();
+  } catch {
+    // A browser that does not allow it shows the list when it is asked for.
+  }
 }

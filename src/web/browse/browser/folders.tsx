@@ -1,30 +1,30 @@
 import type { FolderView, Query } from '../protocol.ts';
 import { draggedUid } from './drops.ts';
+import { Icon } from './icon.tsx';
 
-type FoldersProps = {
-  tree: readonly FolderView[];
-  query: Query;
-  isOpen: boolean;
+export type FolderEvents = {
   /** Called with the selected folder: undefined for all assets, `root` for the top level. */
   onSelect(parent: string | undefined): void;
   onMove(uid: string, folder: FolderView | null): void;
   onFiles(transfer: DataTransfer, folder: string | null): void;
 };
 
-export function Folders(props: FoldersProps) {
-  const { tree, query, isOpen, onSelect } = props;
-  const item = (label: string, parent: string | undefined, target?: FolderView | null) => (
+type FolderTreeProps = FolderEvents & { tree: readonly FolderView[]; query: Query };
+
+export function FolderTree({ tree, query, ...events }: FolderTreeProps) {
+  const item = (label: string, parent: string, target: FolderView | null) => (
     <button
       type="button"
-      class="folder"
+      class="place"
       title={label}
       dir="auto"
       aria-current={query.parent === parent}
       tabIndex={query.parent === parent ? 0 : -1}
-      onClick={() => onSelect(parent)}
-      {...(target !== undefined && dropHandlers(target, props))}
+      onClick={() => events.onSelect(parent)}
+      {...dropHandlers(target, events)}
     >
-      {label}
+      <Icon name="folder" />
+      <span>{label}</span>
     </button>
   );
   const branch = (folders: readonly FolderView[]) => (
@@ -38,32 +38,16 @@ export function Folders(props: FoldersProps) {
     </ul>
   );
   return (
-    <div class={`sides${isOpen ? ' open' : ''}`}>
-      <nav aria-labelledby="folders" onKeyDown={moveFocus}>
-        <h2 id="folders">Folders</h2>
-        <ul>
-          <li>{item('All assets', undefined)}</li>
-          <li>
-            {item('Top level', 'root', null)}
-            {tree.length > 0 && branch(tree)}
-          </li>
-        </ul>
-      </nav>
-    </div>
+    <ul aria-labelledby="folders">
+      <li>
+        {item('Top level', 'root', null)}
+        {tree.length > 0 && branch(tree)}
+      </li>
+    </ul>
   );
 }
 
-/** Moves the focus with the arrow keys, so that the tree is one stop of Tab. */
-function moveFocus(event: KeyboardEvent): void {
-  const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.folder')];
-  const at = buttons.indexOf(event.target as HTMLElement);
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
-  if (to === undefined || at < 0) return;
-  event.preventDefault();
-  buttons[Math.min(buttons.length - 1, Math.max(0, to))]?.focus();
-}
-
-function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FoldersProps) {
+function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FolderEvents) {
   const mark = ({ currentTarget }: DragEvent, isOver: boolean) =>
     (currentTarget as HTMLElement).classList.toggle('over', isOver);
   return {

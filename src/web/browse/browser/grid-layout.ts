@@ -1,8 +1,8 @@
-const gap = 12;
-/** Margin of `.rows` in the style sheet, rounded to pixels. */
-export const margin = 14;
+const gap = 16;
+/** Margin of `.rows` in the style sheet, in pixels. */
+export const margin = 16;
 const textHeight = 78;
-const minCardWidth = 190;
+const minCardWidth = 204;
 const minPhoneCardWidth = 140; // leaves room for two columns
 
 /** A rectangle in pixels, from the corner of the first card. */

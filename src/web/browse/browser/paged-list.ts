@@ -88,6 +88,7 @@ export class PagedList {
   }
 
   #fetchVisible(): void {
+    if (this.problem?.isLasting) return; // only the user can tell that it has ended
     for (const number of this.#visiblePages())
       if (!this.#pages.has(number) && !this.#inFlight.has(number)) void this.#fetchPage(number);
   }

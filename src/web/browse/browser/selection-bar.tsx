@@ -81,8 +81,12 @@ export function SelectionBar({ query }: SelectionBarProps) {
             </>
           )
         )}
-        {!isNothing && <Button text="✕" label="Clear the selection" onClick={clearSelection} />}
       </span>
+      {!isNothing && (
+        <button type="button" class="clear" aria-label="Clear the selection" onClick={clearSelection}>
+          ✕
+        </button>
+      )}
     </section>
   );
 }

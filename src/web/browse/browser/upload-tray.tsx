@@ -23,17 +23,19 @@ export function UploadTray({ uploads, onOpen }: { uploads: Uploads; onOpen(uid: 
   if (states.length === 0) return null;
   const listed = [...states].sort((a, b) => sortRank(a) - sortRank(b)).slice(0, maxListedFiles);
   return (
-    <details class="tray" open>
-      <summary>
-        <span role="status">{summarize(states)}</span>
-      </summary>
-      <ul>
-        {listed.map((each) => (
-          <UploadRow key={each.id} upload={each} isStopped={isServerDown && !isEnded(each)} onOpen={onOpen} />
-        ))}
-      </ul>
-      {states.some(isEnded) && <Button text="Clear" onClick={() => uploads.clear()} />}
-    </details>
+    <aside class="tray" aria-label="Uploads">
+      <details open>
+        <summary>
+          <span role="status">{summarize(states)}</span>
+        </summary>
+        <ul>
+          {listed.map((each) => (
+            <UploadRow key={each.id} upload={each} isStopped={isServerDown && !isEnded(each)} onOpen={onOpen} />
+          ))}
+        </ul>
+        {states.some(isEnded) && <Button text="Clear" onClick={() => uploads.clear()} />}
+      </details>
+    </aside>
   );
 }
 

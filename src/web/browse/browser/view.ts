@@ -29,7 +29,9 @@ export function useView(): [GalleryView, (next: GalleryView, how?: 'push' | 'rep
   const [view, setView] = useState(parseLocation);
   useWindowEvent('popstate', () => setView(parseLocation()));
   const navigate = (next: GalleryView, how: 'push' | 'replace' = 'push') => {
-    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', formatLocation(next));
+    const address = formatLocation(next);
+    if (new URL(address, location.href).href === location.href) return;
+    history[how === 'push' ? 'pushState' : 'replaceState'](null, '', address);
     setView(next);
   };
   return [view, navigate];

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { pageFilesPath, respondWithPageFile } from '../../shared/page-files.ts';
 import { renderNoticePage } from '../../watch/server/page.ts';
-import { budgetHeader, type GallerySetup } from '../protocol.ts';
+import { budgetHeader } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import { EventBroadcaster } from './event-broadcaster.ts';
 import { renderEntryPage } from './gallery-page.ts';
@@ -18,8 +18,10 @@ export type BrowseOptions = {
   accessHint: string;
   /** First words of each command that acts on the account of the page. */
   program: string;
-  /** Returns the profile and the workspace in use, to show. */
-  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
+  /** Profile that the page shows; null for none. */
+  profile: string | null;
+  /** Returns the name of the only workspace; null if the page lists assets of several, or the service does not say. */
+  fetchWorkspace(): Promise<string | null>;
   /** True if an entry URL can be opened more than once, for as long as a command waits. */
   reusesEntryUrls?: boolean;
   onTokenRedeemed?: () => void;

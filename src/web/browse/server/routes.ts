@@ -12,7 +12,7 @@ import {
   type WatchScripts,
 } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
-import { findUnknownField, type GallerySetup, maxLinks, type PageSelection, uidPattern } from '../protocol.ts';
+import { findUnknownField, maxLinks, type PageSelection, uidPattern } from '../protocol.ts';
 import { type AssetEdit, type BrowseBackend, PageProblem, type Problem, type SeenFields } from './backend.ts';
 import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
@@ -42,7 +42,8 @@ type RouteDeps = {
   scripts: BrowseScripts;
   basePath: string;
   program: string;
-  place(): Promise<Pick<GallerySetup, 'profile' | 'workspace'>>;
+  profile: string | null;
+  fetchWorkspace(): Promise<string | null>;
 };
 
 const maxBodyBytes = 4 * 1024 * 1024;
@@ -50,17 +51,20 @@ const maxBodyBytes = 4 * 1024 * 1024;
 /** Creates the routes of the page. Callers must authenticate requests first. */
 export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   const { bodyLimit, Hono, streamSSE } = await import('./hono.lazy.ts');
-  const { library, broadcaster, scripts, basePath, program } = deps;
+  const { library, broadcaster, scripts, basePath, program, profile } = deps;
   const app = new Hono();
   const media = new MediaProxy(library);
   const cards = new CardReader(library, media);
-  const setup = { base: basePath, service: library.baseUrl.host, program, pick: library.pick !== undefined };
+  const service = library.baseUrl.host;
+  const setup = { base: basePath, service, program, profile, pick: library.pick !== undefined };
+  // Asks the service for nothing, so that the page can say what it waits for.
   app.get('/', async (c) => {
     // The page is of use without the records of uploads, and an upload reports why they cannot be read.
     const interrupted = await library.interrupted().catch(() => []);
-    const present = { ...(await deps.place()), interruptedCount: interrupted.length };
-    return sendPage(c, renderGalleryPage({ script: scripts.browse, setup: { ...setup, ...present } }));
+    const present = { ...setup, interruptedCount: interrupted.length };
+    return sendPage(c, renderGalleryPage({ script: scripts.browse, setup: present }));
   });
+  app.get('/workspace', async (c) => c.json({ name: await deps.fetchWorkspace() }));
   app.get('/folders', async (c) => c.json(await library.fetchFolders()));
   app.get('/events', (c) => streamSSE(c, (stream) => broadcaster.sendTo(stream)));
   app.post('/uploads', async (c) => {

@@ -4,54 +4,70 @@ import { colors } from '../../shared/style.ts';
 const css = `${colors}
 :root {
   --edge: light-dark(#85878c, #74787f);
-  --good: light-dark(#1d6b32, #86d39b);
-  --shade: light-dark(#e9e9e5, #24262b);
+  --good: light-dark(#12743f, #63d297);
+  --shade: light-dark(#ecedf1, #24262d);
+  --shadow: 0 1px 2px #0000000d, 0 12px 40px -8px light-dark(#1a1c3a38, #000c);
 }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
 html, body, #gallery { height: 100%; margin: 0; }
-body { background: var(--ground); color: var(--text); font: 0.9375rem/1.45 system-ui, sans-serif; }
+body { background: var(--ground); color: var(--text); font: 0.875rem/1.45 system-ui, sans-serif; }
 button, input, select, textarea { font: inherit; color: inherit; }
 button, select, input, textarea {
   border: 1px solid var(--edge);
-  border-radius: 0.4rem;
+  border-radius: 0.45rem;
   background: var(--panel);
-  padding: 0.35rem 0.6rem;
+  padding: 0.3rem 0.7rem;
   min-height: 2.1rem;
 }
-button { cursor: pointer; }
+button { cursor: pointer; border-color: var(--line); font-weight: 550; }
+button:has(> .icon) { display: inline-flex; align-items: center; gap: 0.4rem; }
+.icon { flex: none; width: 1.15rem; height: 1.15rem; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; stroke-linecap: round; }
 a { color: var(--accent); }
 button:hover:not(:disabled) { background: var(--chosen); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
-.app { height: 100%; display: flex; flex-direction: column; }
-header { display: flex; flex-wrap: wrap; gap: 0.4rem; align-items: center; padding: 0.6rem 0.9rem; font-size: 0.875rem; background: var(--panel); border-bottom: 1px solid var(--line); }
-h1 { font-size: 1rem; margin: 0 0.5rem 0 0; overflow-wrap: anywhere; }
-header input[type='search'] { flex: 1 1 8rem; min-width: 7rem; }
-header input[name='tag'] { width: 5rem; }
-header input[type='date'] { width: 8.6rem; }
-header select { width: 7.8rem; }
-header .order { width: 8.4rem; }
+.app { height: 100%; display: grid; grid-template: minmax(0, 1fr) / 15.5rem minmax(0, 1fr); position: relative; }
+.content { display: flex; flex-direction: column; min-width: 0; min-height: 0; }
+header { display: flex; flex-wrap: wrap; gap: 0.5rem; align-items: center; padding: 0.75rem 1rem 0.6rem; border-bottom: 1px solid var(--line); }
+header input[type='search'] { flex: 0 1 19rem; min-width: 9rem; }
+.crumbs { display: flex; flex-wrap: wrap; flex: 1 1 12rem; align-items: center; min-width: 0; font-size: 1rem; color: var(--quiet); overflow-wrap: anywhere; }
+.crumbs button { border-color: transparent; background: none; padding: 0.1rem 0.3rem; min-height: 0; text-align: start; }
+.crumbs button[aria-current='true'] { font-weight: 650; color: var(--text); }
+.filters { display: flex; flex-wrap: wrap; gap: 0.5rem 0.75rem; align-items: center; width: 100%; }
+.chips { min-width: 0; margin: 0; padding: 0; border: 0; display: flex; flex: 1; flex-wrap: wrap; gap: 0.4rem; align-items: center; }
+.chip { display: inline-flex; align-items: center; border-radius: 1.2rem; }
+.chip > button { min-height: 1.9rem; padding: 0.1rem 0.75rem; border-radius: 1.2rem; }
+.chip > button > span { margin-right: 0.15rem; color: var(--quiet); }
+.chip.set { background: var(--chosen); }
+.chip.set > button { border-color: transparent; background: none; font-weight: 400; }
+.chip.set > button + button { min-width: 1.75rem; padding: 0 0.4rem 0 0; }
+.chips > button { border-color: transparent; background: none; color: var(--accent); padding-inline: 0.4rem; }
+.count { color: var(--quiet); white-space: nowrap; }
 .field { display: inline-flex; align-items: center; gap: 0.35rem; color: var(--quiet); }
-.middle { position: relative; flex: 1; display: grid; grid-template-columns: 15rem 1fr; grid-template-rows: minmax(0, 1fr); min-height: 0; }
-.sides { overflow: auto; border-right: 1px solid var(--line); padding: 0.6rem; background: var(--panel); }
-.sides h2 { margin: 0.2rem 0.5rem 0.4rem; font-size: 0.8rem; color: var(--quiet); }
-.sides ul { list-style: none; margin: 0; padding: 0 0 0 0.8rem; }
-.sides > nav > ul { padding: 0; }
-.folder { display: block; width: 100%; text-align: left; border-color: transparent; background: none; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.folder[aria-current='true'] { background: var(--chosen); font-weight: 600; }
-.folder.over { outline: 2px dashed var(--accent); outline-offset: -2px; }
-main { position: relative; min-height: 0; min-width: 0; display: flex; flex-direction: column; }
-.places { display: flex; flex-wrap: wrap; gap: 0.4rem 0.6rem; align-items: center; padding: 0.5rem 0.9rem 0; font-size: 0.875rem; }
-.crumbs { display: flex; flex-wrap: wrap; align-items: center; color: var(--quiet); }
-.crumbs button { border-color: transparent; background: none; padding: 0.2rem 0.4rem; min-height: 0; }
-.crumbs button[aria-current='true'] { font-weight: 600; color: var(--text); }
+.sides { display: flex; flex-direction: column; overflow: auto; border-right: 1px solid var(--line); padding: 0.9rem 0.6rem; background: var(--panel); }
+.account { margin: 0 0.5rem 0.9rem; font-size: 0.9375rem; line-height: 1.3; overflow-wrap: anywhere; }
+.account small { display: block; font-size: 0.78rem; font-weight: 400; color: var(--quiet); }
+.sides h2 { margin: 1rem 0.5rem 0.3rem; font-size: 0.78rem; color: var(--quiet); }
+.sides ul { list-style: none; margin: 0; padding: 0 0 0 0.9rem; }
+.sides nav > ul { padding: 0; }
+.place { display: flex; align-items: center; gap: 0.5rem; width: 100%; text-align: start; border-color: transparent; background: none; font-weight: 400; }
+.place .icon { color: var(--quiet); }
+.place span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.place[aria-current='true'] { background: var(--chosen); font-weight: 600; }
+.place[aria-current='true'] .icon { color: var(--accent); }
+.place.over { outline: 2px dashed var(--accent); outline-offset: -2px; }
+.budget { margin: auto 0.5rem 0; padding-top: 1rem; font-size: 0.78rem; color: var(--quiet); }
+.budget b { color: var(--text); }
+meter { display: block; width: 100%; height: 0.75rem; }
+main { position: relative; flex: 1; min-height: 0; min-width: 0; display: flex; flex-direction: column; }
+.surroundings { display: grid; gap: 0.6rem; padding: 0.8rem 1rem 0; }
 .scope { color: var(--quiet); }
-.chip { display: inline-flex; align-items: center; gap: 0.2rem; padding: 0.1rem 0.2rem 0.1rem 0.7rem; border-radius: 1rem; background: var(--chosen); }
-.chip button { border-color: transparent; background: none; padding: 0 0.4rem; min-height: 1.5rem; }
-.subfolders { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; max-height: 7.5rem; overflow: auto; margin: 0; padding: 0; list-style: none; }
-.subfolders button { padding: 0.6rem 1rem; min-width: 9rem; text-align: left; font-weight: 600; background: var(--panel); border-color: var(--line); }
+.subfolders { display: flex; flex-wrap: wrap; gap: 0.6rem; max-height: 7.5rem; overflow: auto; margin: 0; padding: 0; list-style: none; }
+.subfolders button { padding: 0.7rem 1rem; min-width: 11rem; text-align: start; font-weight: 600; border-radius: 0.5rem; }
+.subfolders .icon { color: var(--accent); }
+.shelf, .sides { scrollbar-color: var(--edge) transparent; }
 .shelf { flex: 1; min-height: 0; overflow-y: auto; position: relative; overscroll-behavior: contain; }
-.rows { position: relative; margin: 0.9rem; padding: 0; list-style: none; }
+.rows { position: relative; margin: 16px 16px 6rem; padding: 0; list-style: none; }
 .card { position: absolute; contain: layout style; display: block; border-radius: 0.6rem; cursor: default; user-select: none; }
 .thing .picture { border-radius: 0.6rem; border: 1px solid var(--line); }
 .thing:hover .picture { border-color: var(--edge); }
@@ -62,16 +78,21 @@ main { position: relative; min-height: 0; min-width: 0; display: flex; flex-dire
 .thing:hover .mark, .thing:focus-visible .mark, .thing[aria-selected='true'] .mark { opacity: 1; }
 .thing[aria-selected='true'] .mark { background: var(--accent) url("data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath d='M3 8.5l3.2 3.2L13 5' fill='none' stroke='%23fff' stroke-width='2.4'/%3E%3C/svg%3E") center / 90% no-repeat; border-color: var(--panel); }
 .box { position: absolute; z-index: 2; border: 1px solid var(--accent); background: color-mix(in srgb, var(--accent) 15%, transparent); pointer-events: none; }
-.selection { display: flex; flex-wrap: wrap; gap: 0.4rem 0.7rem; align-items: center; padding: 0.5rem 0.9rem; border-top: 1px solid var(--line); background: var(--chosen); font-size: 0.875rem; }
-.selection .actions { display: flex; flex-wrap: wrap; gap: 0.4rem; margin-left: auto; }
+.float { position: absolute; z-index: 2; inset: auto 1.2rem 1.2rem; display: grid; gap: 0.6rem; justify-items: center; pointer-events: none; }
+.float > * { pointer-events: auto; }
+.notices { display: grid; gap: 0.4rem; justify-items: start; justify-self: start; }
+.notice { padding: 0.5rem 0.9rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--panel); box-shadow: var(--shadow); overflow-wrap: anywhere; }
+.selection { color-scheme: dark; display: flex; flex-wrap: wrap; gap: 0.3rem 0.6rem; align-items: center; padding: 0.5rem 0.6rem 0.5rem 1rem; border-radius: 0.9rem; background: #262833; color: var(--text); box-shadow: var(--shadow); }
+.selection .actions { display: flex; flex-wrap: wrap; gap: 0.3rem; }
+.selection button:not(.primary) { border-color: transparent; background: none; }
+.selection button:not(.primary, :disabled):hover { background: var(--chosen); }
 .primary { background: var(--accent); border-color: var(--accent); color: var(--panel); font-weight: 600; }
 .primary:hover:not(:disabled) { background: var(--accent); filter: brightness(1.1); }
 button:disabled { opacity: 0.55; cursor: default; }
-h1 small { display: block; font-size: 0.75rem; font-weight: 400; color: var(--quiet); }
 .picture { display: block; position: relative; aspect-ratio: 16 / 9; background: var(--shade); overflow: hidden; }
 .picture img, .picture .frame { position: absolute; inset: 0; width: 100%; height: 100%; object-fit: contain; }
 .picture .kind { position: absolute; inset: 0; display: grid; place-content: center; justify-items: center; gap: 0.3rem; color: var(--quiet); font-size: 0.85rem; overflow-wrap: anywhere; }
-.kind svg { width: 2.2rem; height: 2.2rem; fill: none; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; stroke-linecap: round; }
+.kind .icon { width: 2.2rem; height: 2.2rem; stroke-width: 1.5; }
 .badge { position: absolute; right: 0.35rem; bottom: 0.35rem; padding: 0 0.35rem; border-radius: 0.3rem; background: #000c; color: #fff; font-size: 0.75rem; font-variant-numeric: tabular-nums; }
 .badge.state { left: 0.35rem; right: auto; max-width: calc(100% - 4.5rem); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .badge.failed { background: #8c1209; }
@@ -81,12 +102,10 @@ h1 small { display: block; font-size: 0.75rem; font-weight: 400; color: var(--qu
 .card .tags { display: flex; gap: 0.3rem; height: 1.5rem; margin: 0.2rem 0.15rem 0; overflow: hidden; }
 .tag { padding: 0 0.4rem; border-radius: 0.3rem; background: var(--shade); color: var(--quiet); font-size: 0.75rem; line-height: 1.4rem; white-space: nowrap; }
 .card .more { display: block; padding: 0 0.15rem; color: var(--quiet); font-size: 0.8rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.gone { margin: 0; padding: 0.6rem 0.9rem; background: var(--panel); border-bottom: 1px solid var(--line); }
+.gone { margin: 0; padding: 0.6rem 1rem; background: var(--panel); border-bottom: 1px solid var(--line); }
 .empty { padding: 3rem 1rem; text-align: center; color: var(--quiet); }
 .empty code { color: var(--text); }
-footer { display: flex; flex-wrap: wrap; gap: 0.3rem 1.2rem; padding: 0.4rem 0.9rem; border-top: 1px solid var(--line); background: var(--panel); color: var(--quiet); font-size: 0.8rem; }
-footer .waiting, .problem { color: var(--alarm); }
-footer .waiting { font-size: 1rem; }
+.problem { color: var(--alarm); }
 .message, .problem { overflow-wrap: anywhere; }
 dialog { margin-top: 1rem; width: min(96rem, 100vw - 2rem); max-height: calc(100vh - 2rem); padding: 0; border: 1px solid var(--line); border-radius: 0.8rem; background: var(--panel); color: var(--text); overflow: auto; }
 dialog::backdrop { background: #000a; }
@@ -116,7 +135,7 @@ dialog::backdrop { background: #000a; }
 .ask { min-width: 0; margin: 0; border: 1px solid var(--alarm); border-radius: 0.5rem; padding: 0.6rem; display: grid; gap: 0.5rem; }
 .ask legend { float: left; width: 100%; padding: 0; }
 .ask div { clear: both; flex-wrap: wrap; display: flex; gap: 0.5rem; }
-.tray { position: fixed; right: 1rem; bottom: 3rem; width: min(24rem, 100vw - 2rem); max-height: 50vh; overflow: auto; background: var(--panel); border: 1px solid var(--edge); border-radius: 0.7rem; padding: 0.6rem 0.8rem; box-shadow: 0 6px 24px #0004; }
+.tray { position: fixed; z-index: 3; right: 1rem; bottom: 1rem; width: min(24rem, 100vw - 2rem); max-height: 50vh; overflow: auto; background: var(--panel); border: 1px solid var(--edge); border-radius: 0.7rem; padding: 0.6rem 0.8rem; box-shadow: 0 6px 24px #0004; }
 .tray summary { cursor: pointer; font-size: 0.9rem; font-weight: 600; }
 .tray ul { list-style: none; margin: 0.6rem 0; padding: 0; display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.5rem; font-size: 0.85rem; }
 .tray .file { display: flex; gap: 0.5rem; align-items: baseline; }
@@ -126,21 +145,36 @@ dialog::backdrop { background: #000a; }
 .tray .uploaded { color: var(--good); }
 .drop { position: absolute; inset: 0.7rem; display: grid; place-items: center; border: 3px dashed var(--accent); border-radius: 1rem; background: color-mix(in srgb, var(--ground) 96%, transparent); font-size: 1.2rem; pointer-events: none; z-index: 3; }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-.opener { display: none; }
+header .opener { display: none; }
 @media (max-width: 48rem) {
-  .middle { grid-template-columns: 1fr; }
+  .app { grid-template-columns: minmax(0, 1fr); }
+  header .opener { display: inline-flex; }
+  header .folder-button, header .copy-view { display: none; }
+  header input[type='search'] { order: 1; flex: 1 0 100%; }
+  header .filters { order: 2; }
+  .crumbs { flex-basis: 6rem; }
   .sides { display: none; border-right: 0; }
-  .opener { display: inline-block; }
-  .sides.open { display: block; position: absolute; z-index: 2; inset: 0; }
-  .filters:not(.open) { display: none; }
+  .sides.open { display: flex; position: absolute; z-index: 4; inset: 4rem 0 0; }
   .detail { grid-template-columns: 1fr; }
   .player { min-height: 18rem; }
   .facts { border-left: 0; border-top: 1px solid var(--line); }
   dialog { margin-top: 0; width: 100vw; max-width: 100vw; max-height: 100vh; height: 100vh; border-radius: 0; border: 0; }
 }
-.filters { display: contents; }
-@media (max-width: 48rem) { .filters.open { display: flex; flex-wrap: wrap; gap: 0.5rem; width: 100%; } }
-@media (pointer: coarse) { button, select, input { min-height: 2.75rem; } .mark { opacity: 1; width: 1.75rem; height: 1.75rem; } }
+@media (max-width: 36rem) {
+  .crumbs > :not(:last-child), .crumbs > :last-child > :first-child:not(:last-child) { display: none; }
+  .chips { flex-basis: 100%; flex-wrap: nowrap; overflow-x: auto; padding: 0.3rem; margin: -0.3rem; white-space: nowrap; }
+  .chip { flex: none; }
+  .chips, .subfolders { scrollbar-width: none; }
+  .count { flex: 1; }
+  .subfolders { flex-wrap: nowrap; padding: 0.3rem; margin: -0.3rem; }
+  .float { inset-inline: 0.5rem; bottom: 0.5rem; }
+  .selection { width: 100%; padding: 0.4rem; }
+  .selection strong { margin-left: 0.5rem; }
+  .selection .actions { order: 1; width: 100%; }
+  .selection .actions > * { flex: 1; padding-inline: 0.2rem; }
+  .selection .clear { margin-left: auto; }
+}
+@media (pointer: coarse) { .folder-button { display: none; } button, select, input { min-height: 2.75rem; } .mark { opacity: 1; width: 1.75rem; height: 1.75rem; } }
 @media (prefers-reduced-motion: no-preference) { .mark { transition: opacity 0.1s; } .spinner { animation: spin 1s linear infinite; } }
 `;
 

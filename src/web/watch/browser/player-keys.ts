@@ -5,7 +5,7 @@ const frameSeconds = 1 / 25;
 const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
 
 /** Controls of the page that use the keys themselves. */
-const ownKeys = 'input, textarea, select, button, [role=slider], video, audio';
+const ownKeys = 'input, textarea, select, button, video, audio';
 
 /**
  * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,

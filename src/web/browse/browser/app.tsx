@@ -1,15 +1,17 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
+import { formatCount } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { fetchFolderTree, fetchWorkspace, listeners, setup, updateCard } from './api.ts';
-import { Button, FileButton, SearchField } from './controls.tsx';
+import { FileButton, SearchField } from './controls.tsx';
+import { CopyView } from './copy-view.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
 import { Filters } from './filters.tsx';
 import { flattenTree } from './folders.tsx';
 import { Grid } from './grid.tsx';
-import { useDelay, useRedraw, useWindowEvent } from './hooks.ts';
+import { useRedraw, useWindowEvent } from './hooks.ts';
 import { Icon } from './icon.tsx';
+import { Notices, useNotice } from './notices.tsx';
 import { PagedList } from './paged-list.ts';
 import { Crumbs, Surroundings } from './places.tsx';
 import { useRefresh } from './refresh.ts';
@@ -17,9 +19,8 @@ import { clearSelection, selectAll } from './selected.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { SideBar } from './side-bar.tsx';
 import { InterruptedUploads, ServerDownAlert, UploadTray } from './upload-tray.tsx';
-import { type ServiceWait, useUploads } from './uploads.ts';
+import { useUploads } from './uploads.ts';
 import { useView, withField } from './view.ts';
-import { formatViewCommand } from './view-command.ts';
 
 export function App() {
   const [{ query, asset }, navigate] = useView();
@@ -137,7 +138,7 @@ function useLibrary(query: Query) {
   const [budget, setBudget] = useState<RequestBudget>();
   const [tree, setTree] = useState<readonly FolderView[]>([]);
   const [workspace, setWorkspace] = useState<string>();
-  const [notice, setNotice] = useState('');
+  const { notice, setNotice, hideNotice } = useNotice();
   /** True if the current uploads might create folders, so that the tree must be refetched. */
   const createsFolders = useRef(false);
   const loadTree = () =>
@@ -154,11 +155,13 @@ function useLibrary(query: Query) {
   });
   useEffect(() => {
     listeners.onBudget = setBudget;
-    void loadTree();
-    fetchWorkspace().then(
-      ({ name }) => setWorkspace(name ?? 'all workspaces'),
-      () => {}, // the list says what is wrong
-    );
+    // One after the other, since a browser has six connections for all tabs, and each may have to wait.
+    void loadTree()
+      .then(fetchWorkspace)
+      .then(
+        ({ name }) => setWorkspace(name ?? 'all workspaces'),
+        () => {}, // the list says what is wrong
+      );
   }, []);
 
   const upload = ({ files, unreadable }: DropContents, folder: string | null) => {
@@ -174,16 +177,16 @@ function useLibrary(query: Query) {
   /** @throws PageError if the asset was not moved */
   const move = async (uid: string, folder: FolderView | null) => {
     list.replace(await updateCard(uid, { folder: folder?.uid ?? null }));
-    setNotice(`Moved to ${folder?.path ?? 'the top level'}`);
+    setNotice(`Moved to ${folder?.path ?? 'the top level'}`, 'passing');
     if (query.parent) void list.refresh(false);
   };
   const moveDragged = (uid: string, folder: FolderView | null) =>
     void move(uid, folder).catch((error: Error) => setNotice(`Not moved: ${error.message}`));
   const onTrashed = () => {
-    setNotice('Moved to the trash');
+    setNotice('Moved to the trash', 'passing');
     void list.refresh(false);
   };
-  return { list, tree, workspace, uploads, budget, isPaused, notice, upload, move, moveDragged, onTrashed };
+  return { list, tree, workspace, uploads, budget, isPaused, notice, hideNotice, upload, move, moveDragged, onTrashed };
 }
 
 const filterDebounceMs = 150;
@@ -218,54 +221,6 @@ function useShortcuts(closePanel: () => void): void {
     }
     if (event.key === '/') document.querySelector<HTMLInputElement>('input[type=search]')?.focus();
   });
-}
-
-type CopyViewProps = { tree: readonly FolderView[]; query: Query };
-
-/** Copies the command that shows this view to anybody who has a key. */
-function CopyView({ tree, query }: CopyViewProps) {
-  const [label, setLabel] = useState('Copy view');
-  useDelay(label === 'Copy view' ? undefined : 2_000, () => setLabel('Copy view'), [label]);
-  const copy = () =>
-    navigator.clipboard.writeText(formatViewCommand(setup.program, query, tree)).then(
-      () => setLabel('Copied'),
-      (error: Error) => setLabel(`Not copied: ${error.message}`),
-    );
-  return (
-    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={() => void copy()}>
-      <Icon name="link" />
-      <span aria-live="polite">{label}</span>
-    </button>
-  );
-}
-
-type NoticesProps = {
-  list: PagedList;
-  serviceWait: ServiceWait | undefined;
-  isPaused: boolean;
-  notice: string;
-};
-
-/** Shows over the cards what has happened, and why they are not up to date. */
-function Notices({ list, serviceWait, isPaused, notice }: NoticesProps) {
-  const { length, problem } = list;
-  return (
-    <div class="notices">
-      {isPaused && <span class="notice">Auto-refresh is paused to save requests.</span>}
-      {serviceWait && length !== undefined && (
-        <span class="notice problem">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
-      )}
-      {problem && length !== undefined && (
-        <span role="alert" class="notice problem">
-          {[problem.message, problem.hint].filter(Boolean).join('; ')}{' '}
-          <Button text="Try again" onClick={() => list.retry()} />
-        </span>
-      )}
-      <span role="status" class={notice && 'notice'}>
-        {notice}
-      </span>
-    </div>
-  );
 }
 
 function lengthText({ length, hasExactLength, problem }: PagedList): string {

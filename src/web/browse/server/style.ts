@@ -82,6 +82,7 @@ main { position: relative; flex: 1; min-height: 0; min-width: 0; display: flex; 
 .float > * { pointer-events: auto; }
 .notices { display: grid; gap: 0.4rem; justify-items: start; justify-self: start; }
 .notice { padding: 0.5rem 0.9rem; border: 1px solid var(--line); border-radius: 0.6rem; background: var(--panel); box-shadow: var(--shadow); overflow-wrap: anywhere; }
+.notice button { margin: -0.3rem -0.5rem -0.3rem 0.3rem; border-color: transparent; background: none; }
 .selection { color-scheme: dark; display: flex; flex-wrap: wrap; gap: 0.3rem 0.6rem; align-items: center; padding: 0.5rem 0.6rem 0.5rem 1rem; border-radius: 0.9rem; background: #262833; color: var(--text); box-shadow: var(--shadow); }
 .selection .actions { display: flex; flex-wrap: wrap; gap: 0.3rem; }
 .selection button:not(.primary) { border-color: transparent; background: none; }

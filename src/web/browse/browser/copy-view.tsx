@@ -1,10 +1,33 @@
+import { useState } from 'preact/hooks';
 import { activeFilters, flagOf } from '../../../contract/asset-filters.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { FolderView, Query } from '../protocol.ts';
+import { setup } from './api.ts';
 import { flattenTree } from './folders.tsx';
+import { useDelay } from './hooks.ts';
+import { Icon } from './icon.tsx';
+
+type CopyViewProps = { tree: readonly FolderView[]; query: Query };
+
+/** Copies the command that shows this view to anybody who has a key. */
+export function CopyView({ tree, query }: CopyViewProps) {
+  const [label, setLabel] = useState('Copy view');
+  useDelay(label === 'Copy view' ? undefined : 2_000, () => setLabel('Copy view'), [label]);
+  const copy = () =>
+    navigator.clipboard.writeText(formatViewCommand(setup.program, query, tree)).then(
+      () => setLabel('Copied'),
+      (error: Error) => setLabel(`Not copied: ${error.message}`),
+    );
+  return (
+    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={() => void copy()}>
+      <Icon name="link" />
+      <span aria-live="polite">{label}</span>
+    </button>
+  );
+}
 
 /** Returns the command that shows a view. @param program with the profile, if it is not the default */
-export function formatViewCommand(program: string, query: Query, tree: readonly FolderView[]): string {
+function formatViewCommand(program: string, query: Query, tree: readonly FolderView[]): string {
   const { ordering, search, parent, ...filters } = query;
   const options = activeFilters(filters).flatMap((row) => [flagOf(row), row.value]);
   if (ordering) options.push('--sort', ordering);

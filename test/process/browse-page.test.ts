@@ -89,6 +89,27 @@ it('the page itself asks the service for nothing, so that it can say what it wai
   expect(await page.text()).toContain('id="gallery"');
 });
 
+it('the links of selected assets leave out those that have nothing to play, and say how many', async () => {
+  const [playable, empty] = [assetUid, folderUid];
+  const respondAsLibrary = createLibrary({
+    assets: [{ uid: playable }, { uid: empty }],
+    playback: { type: 'video', source_url: 'HERE/media/clip.mp4' },
+  });
+  const { fetchPage } = await openSignedIn((request) =>
+    request.path.endsWith('/playback/info/') && JSON.stringify(request).includes(empty)
+      ? { body: { type: 'video' } }
+      : respondAsLibrary(request),
+  );
+  const copy = async (uids: string[]) =>
+    (await fetchPage('links', { method: 'POST', body: JSON.stringify({ uids }) })).json();
+  expect(await copy([empty, playable])).toMatchObject({
+    text: expect.stringMatching(/^http:.*clip\.mp4$/),
+    count: 1,
+    unplayableCount: 1,
+  });
+  expect((await copy([empty])).error.problem).toBe('none of these assets has anything to play');
+});
+
 it('a sign-in address works only once', async () => {
   const { address } = await startPage();
   await signIn(address);

@@ -70,6 +70,8 @@ describe.skipIf(isStrict)('browse --pick', { tags: 'chromium' }, () => {
     await useButton(page).click();
     const { code, stderr } = await pick.finished;
     expect(code, stderr).toBe(0);
+    await page.getByText('Handed to the terminal. You can close this tab.').waitFor();
+    await expect.poll(() => page.getByRole('alert').allInnerTexts()).toEqual([]);
     return uids.sort();
   }
 

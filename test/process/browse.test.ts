@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BrowserContextOptions } from 'playwright-core';
@@ -15,7 +16,7 @@ import {
   startBrowse,
   statusText,
 } from '../support/browse.ts';
-import { currentTime, listViolations, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
+import { currentTime, listViolations, mediaState, openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
 import { Cli } from '../support/cli.ts';
 import { ffmpeg } from '../support/ffmpeg.ts';
 import { writeRandomFile } from '../support/files.ts';
@@ -103,14 +104,52 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await pollUntil(() => hasFocus('Tag: harbour')).toBe(true);
     await chip('Tag: harbour').press('Enter');
     await page.keyboard.press('ControlOrMeta+a');
-    await page.keyboard.type('quay');
+    await page.keyboard.type('quay', { delay: 150 }); // while the list of the first tag loads, and renders the page
     await page.keyboard.press('Enter');
     await pollUntil(query).toBe('?tag=quay');
     await page.getByRole('button', { name: 'Remove quay' }).press('Enter');
     await pollUntil(query).toBe('');
+    await pollUntil(() => hasFocus('Tag')).toBe(true);
     await page.goBack(); // one entry of the history a change
     await page.goBack();
     await pollUntil(query).toBe('?tag=harbour');
+  });
+
+  it('a date that is typed in a chip is one change, and none if Escape ends it', async () => {
+    const { page } = await openBrowsePage();
+    const field = page.getByRole('textbox', { name: 'Created from' });
+    const typeDate = async (lastKey: string) => {
+      await page.locator('.chip').getByRole('button', { name: 'Created from' }).press('Enter');
+      await page.keyboard.press('Escape'); // closes the calendar
+      await page.locator('input[type=date]').pressSequentially('11202025', { delay: 30 });
+      await page.keyboard.press(lastKey);
+    };
+    const entries = () => page.evaluate<number>('history.length');
+    const before = await entries();
+    await typeDate('Escape');
+    await pollUntil(() => field.count()).toBe(0);
+    await page.waitForTimeout(300);
+    expect([new URL(page.url()).search, await entries()]).toEqual(['', before]);
+    await typeDate('Enter');
+    await pollUntil(async () => new URL(page.url()).search).toBe('?created_after=2025-11-20');
+    expect(await entries()).toBe(before + 1);
+  });
+
+  it('a click elsewhere closes the control of a chip, and does what it is on', async () => {
+    const { page } = await openBrowsePage(['--status', 'ready']);
+    const chips = page.locator('.chips');
+    const openTag = async () => {
+      await chips.getByRole('button', { name: 'Tag' }).click();
+      await page.getByRole('textbox', { name: 'Tag' }).waitFor();
+    };
+    await openTag();
+    await chips.getByRole('button', { name: 'Created until' }).click({ delay: 80 });
+    await page.locator('input[type=date]').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Tag' }).count()).toBe(0);
+    await page.keyboard.press('Tab');
+    await openTag();
+    await chips.getByRole('button', { name: 'Clear' }).click({ delay: 80 });
+    await pollUntil(async () => new URL(page.url()).search).toBe('');
   });
 
   it('the places of the side bar are views that replace all filters, and one stop of Tab', async () => {
@@ -124,36 +163,37 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.keyboard.press('Enter');
     await pollUntil(async () => new URL(page.url()).search).toBe('?ordering=name');
     expect(await page.locator('.place[aria-current=true]').innerText()).toBe('All assets');
+    await page.goto(`${page.url().split('?')[0]}?parent=${randomUUID()}`);
+    await pollUntil(() => page.locator('.place[tabindex="0"]').allInnerTexts()).toEqual(['All assets']);
   });
 
-  it('the command that Copy view copies shows the same view', async () => {
-    await new Cli(environmentOf(sandbox)).run(['folders', 'create', "/It's a view"]);
-    const { address } = await startBrowse(sandbox, [
-      "/It's a view",
-      'harbour wall',
-      '--type',
-      'video',
-      '--sort',
-      '-name',
-    ]);
-    const { page } = await openPage(fixture.browser, address, { permissions: ['clipboard-read', 'clipboard-write'] });
-    await page.getByRole('button', { name: 'Copy view' }).click();
-    await page.getByText('Copied').waitFor();
-    const view = new URL(page.url()).search;
-    const command = (await page.evaluate('navigator.clipboard.readText()')) as string;
-    expect(command).toMatch(/^mediactl browse /);
-    const args = execFileSync('sh', ['-c', `mediactl() { printf '%s\\n' "$@"; }; ${command}`], { encoding: 'utf8' });
-    const again = await startBrowse(sandbox, args.trimEnd().split('\n').slice(1));
-    const { page: pageAgain } = await openPage(fixture.browser, again.address);
-    await pageAgain.getByRole('button', { name: 'Copy view' }).waitFor();
-    const entriesOf = (search: string) => [...new URLSearchParams(search)].sort();
-    expect(entriesOf(new URL(pageAgain.url()).search)).toEqual(entriesOf(view));
-  });
+  it.each(['harbour wall', '/not a folder', '--pick'])(
+    'Copy view copies a command that shows the same view, with a search for %j',
+    async (text) => {
+      await new Cli(environmentOf(sandbox)).run(['folders', 'create', "/It's a view"]);
+      const { address } = await startBrowse(sandbox, ["/It's a view", '--type', 'video', '--sort', '-name']);
+      const { page } = await openPage(fixture.browser, address, { permissions: ['clipboard-read', 'clipboard-write'] });
+      await page.getByLabel('Search').fill(text);
+      await pollUntil(async () => new URL(page.url()).searchParams.get('search')).toBe(text);
+      await page.getByRole('button', { name: 'Copy view' }).click();
+      await page.getByText('Copied').waitFor();
+      const view = new URL(page.url()).search;
+      const command = (await page.evaluate('navigator.clipboard.readText()')) as string;
+      expect(command).toMatch(/^mediactl browse /);
+      const args = execFileSync('sh', ['-c', `mediactl() { printf '%s\\n' "$@"; }; ${command}`], { encoding: 'utf8' });
+      const again = await startBrowse(sandbox, args.trimEnd().split('\n').slice(1));
+      const { page: pageAgain } = await openPage(fixture.browser, again.address);
+      await pageAgain.getByRole('button', { name: 'Copy view' }).waitFor();
+      const entriesOf = (search: string) => [...new URLSearchParams(search)].sort();
+      expect(entriesOf(new URL(pageAgain.url()).search)).toEqual(entriesOf(view));
+    },
+  );
 
   it('the browse page lists nothing if a field of its address is not a filter, and names the field', async () => {
     const { page } = await openBrowsePage();
     await page.goto(`${page.url()}?has_captions=true`);
     await page.getByText('has_captions is not a filter of the asset list').first().waitFor();
+    expect(await page.getByText('retries automatically').count()).toBe(0);
     expect(await page.locator('.thing').count()).toBe(0);
   });
 
@@ -199,6 +239,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     expect(new URL(page.url()).searchParams.get('asset')).toBeTruthy();
     await page.keyboard.press('Escape');
     await pollUntil(() => dialog(page).count()).toBe(0);
+    expect(await page.locator('.thing[aria-selected=true]').count()).toBe(1); // of the page behind the dialog
     expect(complaints.filter(isUnexpected)).toEqual([]);
   });
 
@@ -216,8 +257,14 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await page.keyboard.press('Space');
     await pollUntil(() => currentTime(player(page))).toBeGreaterThan(0.5);
     expect(await player(page).getByRole('button').first().innerText()).toMatch('Arrival');
-    // Also while the focus is inside the player.
+    // The keys of the player work in the dialog and in the player.
+    await page.keyboard.press('j');
+    await pollUntil(() => currentTime(player(page))).toBeLessThan(0.5);
     await player(page).locator('video').focus();
+    await page.keyboard.press('End');
+    const { currentTime: end } = await mediaState(player(page));
+    await page.keyboard.press('j');
+    await pollUntil(() => currentTime(player(page))).toBeLessThan(end);
     await page.keyboard.press('Escape');
     await pollUntil(() => dialog(page).count()).toBe(0);
     expect(complaints.filter(isUnexpected)).toEqual([]);
@@ -370,6 +417,8 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const rushes = tree.find(({ name }: { name: string }) => name === 'Rushes');
     expect(items[0].parent).toBe(rushes.children[0].uid);
     expect(rushes.children[0].name).toBe('day 1');
+    await page.locator('.thing').first().click();
+    await page.getByRole('button', { name: 'Copy command' }).click({ trial: true }); // the tray covers no button
     // The uploader leaves receipts and no unfinished uploads.
     const listUploads = async (...args: string[]) =>
       (await mediactl(['uploads', 'ls', ...args, '--json'], environment).finished).stdout;

@@ -51,8 +51,11 @@ export type PageSelection = { uids: readonly string[] } | { query: Query; except
 /** Maximum number of assets of which the page copies the links, since each takes two requests. */
 export const maxLinks = 50;
 
-/** Playback links, one per line, and until when the first of them works (Unix milliseconds; null if not known). */
-export type CopiedLinks = { text: string; count: number; until: number | null };
+/**
+ * Playback links, one per line, and until when the first of them works (Unix milliseconds; null if not known).
+ * `unplayableCount` is the number of assets that have none.
+ */
+export type CopiedLinks = { text: string; count: number; until: number | null; unplayableCount: number };
 
 export type FolderView = { uid: string; name: string; path: string; children: FolderView[] };
 

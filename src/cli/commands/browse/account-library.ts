@@ -75,8 +75,10 @@ export async function openAccountLibrary(
     baseUrl: transport.baseUrl,
     listAssets: async (query, limit, offset, { isBackground, signal: requestSignal }) => {
       const signal = AbortSignal.any([context.signal, requestSignal]);
-      const lane = isBackground ? 'background' : 'interactive';
-      const pageApi = plain.withObserver({ lane, signal, onNotice });
+      // A poll that waits for its share of the rate limit holds up nothing that the user does.
+      const pageApi = plain.withObserver(
+        isBackground ? { lane: 'background', signal } : { lane: 'interactive', signal, onNotice },
+      );
       const page = await pageApi.assets.page(query, limit, offset);
       const items = itemsOf<AssetRecord>(page);
       for await (const _ of scope.keep([items]));
@@ -163,16 +165,16 @@ async function fetchLinks(context: Context, uids: readonly string[]): Promise<Co
   const { baseUrl } = (await context.api()).transport;
   const fetchLink = async (uid: string) => {
     const { info } = await fetchPlayback(context, uid);
-    const [best] = parsePlayables(info, baseUrl).urls;
-    if (!best) throw usageError(`asset ${uid} has nothing to play yet`);
-    return best;
+    return parsePlayables(info, baseUrl).urls.slice(0, 1);
   };
-  const links = await runAll(uids, fetchLink, context);
+  const links = (await runAll(uids, fetchLink, context)).flat();
+  if (links.length === 0) throw usageError('none of these assets has anything to play');
   const times = links.flatMap(({ expiresAt }) => parseTimestamp(expiresAt) ?? []);
   return {
     text: links.map(({ url }) => url.href).join('\n'),
     count: links.length,
     until: times.length > 0 ? Math.min(...times) : null,
+    unplayableCount: uids.length - links.length,
   };
 }
 

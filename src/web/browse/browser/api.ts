@@ -30,7 +30,7 @@ export class PageError extends Error {
 
   /** True if a person has to act first, so that a retry cannot help. */
   get isLasting(): boolean {
-    return this.status === 401 || this.status === 403;
+    return this.status !== undefined && [400, 401, 403, 422].includes(this.status);
   }
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { fetchFolderTree, fetchWorkspace, listeners, setup, updateCard } from './api.ts';
@@ -15,7 +15,7 @@ import { Notices, useNotice } from './notices.tsx';
 import { PagedList } from './paged-list.ts';
 import { Crumbs, Surroundings } from './places.tsx';
 import { useRefresh } from './refresh.ts';
-import { clearSelection, selectAll } from './selected.ts';
+import { clearSelection, isPickEnded, selectAll } from './selected.ts';
 import { SelectionBar } from './selection-bar.tsx';
 import { SideBar } from './side-bar.tsx';
 import { InterruptedUploads, ServerDownAlert, UploadTray } from './upload-tray.tsx';
@@ -32,12 +32,14 @@ export function App() {
   const [closedIndex, setClosedIndex] = useState<number>();
   /** Key of the search field, of which another one also drops the text whose delay has not ended. */
   const [searchKey, setSearchKey] = useState(0);
+  const isOver = isPickEnded.value;
   const { parent, ordering, search } = query;
   const folder = parent && parent !== 'root' ? parent : null;
   const target = isDraggingOver ? flattenTree(tree).find(({ uid }) => uid === folder) : undefined;
   const uploadHere = (drop: DropContents) => upload(drop, folder);
   useDrops(setDraggingOver, uploadHere);
   useShortcuts(() => setSideOpen(false));
+  useSideFocus(isSideOpen);
   useEffect(() => {
     const name = asset && list.at(list.indexOf(asset))?.name;
     document.title = `${name ? `${name} · ` : ''}${setup.service}`;
@@ -101,7 +103,7 @@ export function App() {
             onClear={() => setFilters(parent ? { parent } : {})}
           />
         </header>
-        {uploads.isServerDown && <ServerDownAlert states={uploads.states} />}
+        {uploads.isServerDown && !isOver && <ServerDownAlert states={uploads.states} />}
         {setup.interruptedCount > 0 && !uploads.isServerDown && <InterruptedUploads />}
         <main>
           <h1 class="hidden">Assets</h1>
@@ -120,16 +122,25 @@ export function App() {
           )}
           <div class="float">
             <Notices list={list} serviceWait={uploads.serviceWait} {...library} />
+            <UploadTray uploads={uploads} onOpen={open} />
             <SelectionBar query={query} />
           </div>
         </main>
       </div>
-      <UploadTray uploads={uploads} onOpen={open} />
       {asset && (
         <Detail key={asset} {...{ list, tree, onTrashed: library.onTrashed }} uid={asset} onOpen={open} onMove={move} />
       )}
     </div>
   );
+}
+
+/** Moves the focus into the side bar that a small screen shows, and back to its button. */
+function useSideFocus(isSideOpen: boolean): void {
+  useLayoutEffect(() => {
+    const isWithin = document.activeElement?.closest('.sides');
+    const target = isSideOpen ? '.place[tabindex="0"]' : isWithin && '.opener';
+    if (target) document.querySelector<HTMLElement>(target)?.focus();
+  }, [isSideOpen]);
 }
 
 /** Keeps the list, the folder tree and the uploads up to date, and the latest message for the status bar. */

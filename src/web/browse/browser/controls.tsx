@@ -1,4 +1,4 @@
-import type { TargetedKeyboardEvent } from 'preact';
+import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DropContents, readChosen } from './drops.ts';
 import { useDelay } from './hooks.ts';
@@ -67,7 +67,7 @@ type ControlProps = { label: string; value: string | undefined; onChange(value: 
 type SelectProps = ControlProps & {
   choices: readonly (readonly [value: string, text: string])[];
   onKeyDown?(event: TargetedKeyboardEvent<HTMLSelectElement>): void;
-  onFocusOut?(): void;
+  onFocusOut?(event: TargetedFocusEvent<HTMLSelectElement>): void;
 };
 
 /** Renders a select whose label only screen readers read. Adds a value that is not among the choices. */

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { activeFilters, flagOf } from '../../../contract/asset-filters.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
+import { isUid } from '../../../contract/uid.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { flattenTree } from './folders.tsx';
@@ -29,12 +30,16 @@ export function CopyView({ tree, query }: CopyViewProps) {
 /** Returns the command that shows a view. @param program with the profile, if it is not the default */
 function formatViewCommand(program: string, query: Query, tree: readonly FolderView[]): string {
   const { ordering, search, parent, ...filters } = query;
+  if (search && !isPlainText(search)) return `${program} browse ${quoteForShell(location.href)}`;
   const options = activeFilters(filters).flatMap((row) => [flagOf(row), row.value]);
   if (ordering) options.push('--sort', ordering);
   const words = [folderOf(parent, tree), search].filter((word) => word !== undefined);
   const operands = words.some((word) => word.startsWith('-')) ? ['--', ...words] : words;
   return [program, 'browse', ...[...options, ...operands].map(quoteForShell)].join(' ');
 }
+
+/** Returns true for a search text that the command reads as one, not as a folder, a uid or an address. */
+const isPlainText = (search: string) => !isUid(search) && !/^(?:\/|folder:|https?:)/i.test(search);
 
 /** Returns the path of a folder, or its uid if the command would read the path as a pattern. */
 function folderOf(parent: string | undefined, tree: readonly FolderView[]): string | undefined {

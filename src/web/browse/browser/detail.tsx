@@ -43,13 +43,19 @@ export function Detail({ uid, list, tree, onOpen, onMove, onTrashed }: DetailPro
   };
   const handleKey = (event: KeyboardEvent) => {
     const target = event.target as HTMLElement;
-    if (event.key === 'Escape') close();
-    else if (target.matches?.('input, textarea, select, video, audio, [role=slider]')) return;
+    if (event.key === 'Escape') {
+      event.stopPropagation(); // on the page, it clears the selection
+      close();
+    } else if (target.matches?.('input, textarea, select, video, audio, [role=slider]')) return;
     else if (event.ctrlKey || event.metaKey || event.altKey) return;
     else if (event.key === 'ArrowRight') void step(1);
     else if (event.key === 'ArrowLeft') void step(-1);
     else if (event.key === ' ' && !target.matches?.('button, a')) playOrPause(frame.current);
-    else return;
+    else {
+      // The keys of the player work on the whole dialog. Those of the frame it has got itself.
+      if (target.ownerDocument === document) passKey(frame.current, event.key);
+      return;
+    }
     event.preventDefault();
   };
   return (
@@ -200,6 +206,9 @@ function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
 
 const commandFor = ({ uid, type, means }: Card) =>
   means === 'ready' && entryForType(isTimedType, type) ? `${setup.program} play ${uid}` : `${setup.program} get ${uid}`;
+
+const passKey = (frame: HTMLIFrameElement | null, key: string) =>
+  frame?.contentDocument?.dispatchEvent(new KeyboardEvent('keydown', { key }));
 
 function playOrPause(frame: HTMLIFrameElement | null): void {
   const media = frame?.contentDocument?.querySelector<HTMLMediaElement>('video, audio');

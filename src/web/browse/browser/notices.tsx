@@ -34,7 +34,7 @@ export function Notices({ list, serviceWait, isPaused, notice, hideNotice }: Not
   return (
     <div class="notices">
       {isPaused && <span class="notice">Auto-refresh is paused to save requests.</span>}
-      {serviceWait && length !== undefined && (
+      {serviceWait && serviceWait.until > Date.now() && length !== undefined && (
         <span class="notice problem">{`${serviceWait.why}: waiting until ${formatTimeOfDay(serviceWait.until)}`}</span>
       )}
       {problem && length !== undefined && (

@@ -14,6 +14,8 @@ export const current = signal(0);
 export const listLength = signal<number | undefined>(undefined);
 /** Says why a selection is not changed, or what is loaded for it. */
 export const selectionNotice = signal('');
+/** True once the command that waits for a selection has one, or was canceled: it ends, and this page with it. */
+export const isPickEnded = signal(false);
 export const selectedCount = computed(() => countSelected(selection.value, listLength.value));
 
 /** Card at which the next range begins. */

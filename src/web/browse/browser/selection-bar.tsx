@@ -4,7 +4,15 @@ import { maxLinks, type PageSelection, type Query } from '../protocol.ts';
 import { copyLinks, fetchUids, pick, setup } from './api.ts';
 import { Button } from './controls.tsx';
 import { useDelay } from './hooks.ts';
-import { clearSelection, listLength, selectAll, selectedCount, selection, selectionNotice } from './selected.ts';
+import {
+  clearSelection,
+  isPickEnded,
+  listLength,
+  selectAll,
+  selectedCount,
+  selection,
+  selectionNotice,
+} from './selected.ts';
 
 type SelectionBarProps = { query: Query };
 
@@ -23,64 +31,23 @@ export function SelectionBar({ query }: SelectionBarProps) {
   if (isNothing && !setup.pick && !done && !selectionNotice.value) return null;
   const track = (work: Promise<string>) =>
     void work.then(setDone, (error: Error) => setDone(`Not done: ${error.message}`));
-  const copy = async (text: string, what: string) => {
-    await navigator.clipboard.writeText(text);
-    return `${what} copied`;
-  };
-  const uids = () => fetchUids(toRequest(query));
-  const some = count === undefined ? 'all' : formatCount(count);
   const total = listLength.value;
+  const actions = { query, count, track };
+  if (isPickEnded.value)
+    return (
+      <section class="selection" aria-label="Selection">
+        <span role="status">{done}</span>
+      </section>
+    );
   return (
     <section class="selection" aria-label="Selection">
-      <strong role="status">{`${some} selected`}</strong>
+      <strong role="status">{`${nameCount(count)} selected`}</strong>
       {total !== undefined && count !== total && total > 0 && (
         <Button text={`Select all ${formatCount(total)}`} onClick={selectAll} />
       )}
       <span role="status">{done || selectionNotice.value}</span>
       <span class="actions">
-        {setup.pick ? (
-          <>
-            <button
-              type="button"
-              class="primary"
-              disabled={isNothing}
-              onClick={() =>
-                track(pick(toRequest(query)).then(() => 'Handed to the terminal. You can close this tab.'))
-              }
-            >
-              {`Use these ${some}`}
-            </button>
-            <Button text="Cancel" onClick={() => track(pick(null).then(() => 'Canceled. You can close this tab.'))} />
-          </>
-        ) : (
-          !isNothing && (
-            <>
-              {(count ?? maxLinks + 1) <= maxLinks && (
-                <Button
-                  text="Copy links"
-                  onClick={() =>
-                    track(
-                      copyLinks(toRequest(query)).then(({ text, count: links, until }) =>
-                        copy(
-                          text,
-                          `${pluralize(links, 'link')}${until === null ? '' : `, valid until ${formatTimeOfDay(until)},`}`,
-                        ),
-                      ),
-                    )
-                  }
-                />
-              )}
-              <Button
-                text="Copy uids"
-                onClick={() => track(uids().then((all) => copy(all.join('\n'), pluralize(all.length, 'uid'))))}
-              />
-              <Button
-                text="Copy command"
-                onClick={() => track(uids().then((all) => copy(`${setup.program} get ${all.join(' ')}`, 'Command')))}
-              />
-            </>
-          )
-        )}
+        {setup.pick ? <PickActions {...actions} /> : !isNothing && <CopyActions {...actions} />}
       </span>
       {!isNothing && (
         <button type="button" class="clear" aria-label="Clear the selection" onClick={clearSelection}>
@@ -88,5 +55,68 @@ export function SelectionBar({ query }: SelectionBarProps) {
         </button>
       )}
     </section>
+  );
+}
+
+type ActionsProps = SelectionBarProps & {
+  /** Number of selected assets; undefined if it is not known. */
+  count: number | undefined;
+  /** Shows how a piece of work has ended. */
+  track(work: Promise<string>): void;
+};
+
+const nameCount = (count: number | undefined) => (count === undefined ? 'all' : formatCount(count));
+
+function PickActions({ query, count, track }: ActionsProps) {
+  const end = async (selected: PageSelection | null, words: string) => {
+    await pick(selected);
+    isPickEnded.value = true;
+    return `${words}. You can close this tab.`;
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="primary"
+        disabled={count === 0}
+        onClick={() => track(end(toRequest(query), 'Handed to the terminal'))}
+      >
+        {`Use these ${nameCount(count)}`}
+      </button>
+      <Button text="Cancel" onClick={() => track(end(null, 'Canceled'))} />
+    </>
+  );
+}
+
+function CopyActions({ query, count = Number.POSITIVE_INFINITY, track }: ActionsProps) {
+  const copy = async (text: string, what: string) => {
+    await navigator.clipboard.writeText(text);
+    return `${what} copied`;
+  };
+  const links = async () => {
+    const { text, count: found, until, unplayableCount } = await copyLinks(toRequest(query));
+    const validity = until === null ? '' : `, valid until ${formatTimeOfDay(until)},`;
+    const others = unplayableCount > 0 ? `; ${pluralize(unplayableCount, 'asset')} without anything to play` : '';
+    return (await copy(text, `${pluralize(found, 'link')}${validity}`)) + others;
+  };
+  const uids = async () => {
+    const all = await fetchUids(toRequest(query));
+    return copy(all.join('\n'), pluralize(all.length, 'uid'));
+  };
+  const command = async () => copy(`${setup.program} get ${(await fetchUids(toRequest(query))).join(' ')}`, 'Command');
+  const isTooMany = count > maxLinks;
+  return (
+    <>
+      <button
+        type="button"
+        disabled={isTooMany}
+        title={isTooMany ? `The links of at most ${maxLinks} assets can be copied` : undefined}
+        onClick={() => track(links())}
+      >
+        Copy links
+      </button>
+      <Button text="Copy uids" onClick={() => track(uids())} />
+      <Button text="Copy command" onClick={() => track(command())} />
+    </>
   );
 }

@@ -3,13 +3,15 @@ import { isEnded, type PageEvent, type UploadState } from '../protocol.ts';
 
 const maxEndedUploads = 200;
 
-/** Broadcasts events to every open page, and replays the state of uploads to a page that is opened later. */
+/** Broadcasts events to every open page, and replays uploads and the present wait to a page that is opened later. */
 export class EventBroadcaster {
   readonly #listeners = new Set<(event: PageEvent) => void>();
   readonly #uploads = new Map<string, UploadState>();
+  #wait: Extract<PageEvent, { kind: 'waiting' }> | undefined;
 
   publish(event: PageEvent): void {
-    if (event.kind === 'upload') {
+    if (event.kind !== 'upload') this.#wait = event.kind === 'waiting' ? event : undefined;
+    else {
       this.#uploads.delete(event.upload.id);
       this.#uploads.set(event.upload.id, event.upload);
       this.clearEnded(maxEndedUploads);
@@ -28,6 +30,7 @@ export class EventBroadcaster {
     const emit = (event: PageEvent) => void stream.writeSSE({ data: JSON.stringify(event) });
     void stream.write('retry: 1000\n\n'); // milliseconds until a browser reconnects
     for (const upload of this.#uploads.values()) emit({ kind: 'upload', upload });
+    if (this.#wait && this.#wait.until > Date.now()) emit(this.#wait);
     this.#listeners.add(emit);
     await new Promise<void>((resolve) => stream.onAbort(resolve));
     this.#listeners.delete(emit);

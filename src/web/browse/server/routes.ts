@@ -1,3 +1,4 @@
+import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
@@ -92,7 +93,9 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
   app.post('/pick', limited, async (c) => {
     if (!library.pick) throw new PageProblem('no command waits for a selection', 404);
     const body: unknown = await c.req.json().catch(refuseChange);
-    library.pick(body === null ? null : await library.resolveSelection(parseSelection(body)));
+    const picked = body === null ? null : await library.resolveSelection(parseSelection(body));
+    // The command then ends, and with it this server: not before the page knows.
+    (c.env as HttpBindings).outgoing.once('close', () => library.pick?.(picked));
     return c.json({});
   });
   app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));

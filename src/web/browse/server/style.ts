@@ -136,7 +136,7 @@ dialog::backdrop { background: #000a; }
 .ask { min-width: 0; margin: 0; border: 1px solid var(--alarm); border-radius: 0.5rem; padding: 0.6rem; display: grid; gap: 0.5rem; }
 .ask legend { float: left; width: 100%; padding: 0; }
 .ask div { clear: both; flex-wrap: wrap; display: flex; gap: 0.5rem; }
-.tray { position: fixed; z-index: 3; right: 1rem; bottom: 1rem; width: min(24rem, 100vw - 2rem); max-height: 50vh; overflow: auto; background: var(--panel); border: 1px solid var(--edge); border-radius: 0.7rem; padding: 0.6rem 0.8rem; box-shadow: 0 6px 24px #0004; }
+.tray { justify-self: end; width: min(24rem, 100%); max-height: 40vh; overflow: auto; background: var(--panel); border: 1px solid var(--edge); border-radius: 0.7rem; padding: 0.6rem 0.8rem; box-shadow: 0 6px 24px #0004; }
 .tray summary { cursor: pointer; font-size: 0.9rem; font-weight: 600; }
 .tray ul { list-style: none; margin: 0.6rem 0; padding: 0; display: grid; grid-template-columns: minmax(0, 1fr); gap: 0.5rem; font-size: 0.85rem; }
 .tray .file { display: flex; gap: 0.5rem; align-items: baseline; }

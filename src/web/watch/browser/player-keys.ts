@@ -4,8 +4,8 @@ import type { PlaybackController } from './playback-controller.ts';
 const frameSeconds = 1 / 25;
 const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
 
-/** Controls of the page that use the keys themselves. */
-const ownKeys = 'input, textarea, select, button, video, audio';
+/** Keys that the browser's own controls use while they have the focus. */
+const nativeKeys = [' ', 'Enter', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
 /**
  * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,
@@ -16,7 +16,9 @@ export function handleKeys(media: HTMLMediaElement, playback: PlaybackController
   const actions = actionsOf(media, playback);
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if ((event.target as HTMLElement).closest?.(ownKeys)) return;
+    const target = event.target as HTMLElement;
+    if (target.closest?.('input, textarea, select, button')) return;
+    if (target.closest?.('video, audio') && nativeKeys.includes(event.key)) return;
     if (isFramed && [' ', 'ArrowLeft', 'ArrowRight'].includes(event.key)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;

@@ -94,8 +94,11 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
     if (!library.pick) throw new PageProblem('no command waits for a selection', 404);
     const body: unknown = await c.req.json().catch(refuseChange);
     const picked = body === null ? null : await library.resolveSelection(parseSelection(body));
-    // The command then ends, and with it this server: not before the page knows.
-    (c.env as HttpBindings).outgoing.once('close', () => library.pick?.(picked));
+    // The command then ends, and with it this server: not before the page knows, if it still listens.
+    const { outgoing } = c.env as HttpBindings;
+    const end = () => library.pick?.(picked);
+    if (outgoing.destroyed) end();
+    else outgoing.once('close', end);
     return c.json({});
   });
   app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));

@@ -76,9 +76,8 @@ export async function openAccountLibrary(
     listAssets: async (query, limit, offset, { isBackground, signal: requestSignal }) => {
       const signal = AbortSignal.any([context.signal, requestSignal]);
       // A poll that waits for its share of the rate limit holds up nothing that the user does.
-      const pageApi = plain.withObserver(
-        isBackground ? { lane: 'background', signal } : { lane: 'interactive', signal, onNotice },
-      );
+      const how = isBackground ? ({ lane: 'background' } as const) : ({ lane: 'interactive', onNotice } as const);
+      const pageApi = plain.withObserver({ ...how, signal });
       const page = await pageApi.assets.page(query, limit, offset);
       const items = itemsOf<AssetRecord>(page);
       for await (const _ of scope.keep([items]));

@@ -104,8 +104,8 @@ describe('contact sheet in a browser', { tags: 'chromium' }, () => {
   it('the contact sheet follows the dark color scheme and prints on white', async () => {
     const { page } = await openContactSheet({ colorScheme: 'dark' });
     const backgroundColor = () => page.locator('body').evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(await backgroundColor()).toBe('rgb(19, 20, 23)');
+    expect(await backgroundColor()).toBe('rgb(18, 19, 23)');
     await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
-    expect(await backgroundColor()).toBe('rgb(246, 246, 244)');
+    expect(await backgroundColor()).toBe('rgb(247, 247, 249)');
   });
 });

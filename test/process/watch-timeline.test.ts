@@ -142,13 +142,13 @@ describe('audio waveform', { tags: 'chromium' }, () => {
     await slider(page).waitFor();
     const { colours, width, pixels } = await readCanvas(page);
     expect(width).toBe(pixels); // one canvas pixel per device pixel
-    expect(colours).toEqual(['162,166,174']); // the dark theme's color of the unplayed part
+    expect(colours).toEqual(['164,169,182']); // the dark theme's color of the unplayed part
     await page.setViewportSize({ width: 400, height: 700 });
     await pollUntil(async () => (await readCanvas(page)).width).toBeLessThan(800);
     const { x, y } = await positionAt(page, 0.75);
     await page.mouse.click(x, y);
     await pollUntil(() => slider(page).getAttribute('aria-valuetext')).toBe('0:06 of 0:08');
-    await pollUntil(async () => (await readCanvas(page)).colours).toEqual(['125,184,255', '162,166,174']);
+    await pollUntil(async () => (await readCanvas(page)).colours).toEqual(['157,155,255', '164,169,182']);
     expect(await page.locator('.bar').isVisible()).toBe(false);
     expect(await page.locator('img').count()).toBe(0); // no thumbnail, since that is a placeholder
     expect(complaints).toEqual([]);

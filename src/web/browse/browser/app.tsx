@@ -121,7 +121,7 @@ export function App() {
             </div>
           )}
           <div class="float">
-            <Notices list={list} serviceWait={uploads.serviceWait} {...library} />
+            {!isOver && <Notices list={list} serviceWait={uploads.serviceWait} {...library} />}
             <UploadTray uploads={uploads} onOpen={open} />
             <SelectionBar query={query} />
           </div>

@@ -427,7 +427,7 @@ describe('dropped files', { tags: ['chromium', 'undocumented-fields'] }, () => {
     // The same file again is skipped.
     await dropFiles(page, [still]);
     await page.getByText('already uploaded', { exact: true }).waitFor();
-    // So is the same folder by button: its files have the same folders in the library.
+    // A folder chosen with the button is uploaded to the same place as a dropped one, so its files are skipped.
     await tray.getByRole('button', { name: 'Clear' }).click();
     await page.locator('input[type=file]').first().setInputFiles(folder);
     await pollUntil(() => tray.locator('.file').allInnerTexts()).toEqual([

@@ -101,7 +101,7 @@ export const gallerySetupId = 'browse-setup';
 
 /**
  * Configuration of the gallery script: the path prefix of every route, the host name and port of the service, the profile
- * and the workspace in use, and the first words of each command that acts on its account, such as `mediactl --profile work`.
+ * in use, and the first words of each command that acts on its account, such as `mediactl --profile work`.
  * `pick` is true if a command waits for what the user selects.
  */
 export type GallerySetup = {

@@ -7,7 +7,7 @@ import { CopyView } from './copy-view.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
 import { Filters } from './filters.tsx';
-import { flattenTree } from './folders.tsx';
+import { findFolder } from './folders.tsx';
 import { Grid } from './grid.tsx';
 import { useRedraw, useWindowEvent } from './hooks.ts';
 import { Icon } from './icon.tsx';
@@ -35,7 +35,7 @@ export function App() {
   const isOver = isPickEnded.value;
   const { parent, ordering, search } = query;
   const folder = parent && parent !== 'root' ? parent : null;
-  const target = isDraggingOver ? flattenTree(tree).find(({ uid }) => uid === folder) : undefined;
+  const target = isDraggingOver ? findFolder(tree, folder) : undefined;
   const uploadHere = (drop: DropContents) => upload(drop, folder);
   useDrops(setDraggingOver, uploadHere);
   useShortcuts(() => setSideOpen(false));
@@ -143,7 +143,7 @@ function useSideFocus(isSideOpen: boolean): void {
   }, [isSideOpen]);
 }
 
-/** Keeps the list, the folder tree and the uploads up to date, and the latest message for the status bar. */
+/** Keeps the list, the folder tree and the uploads up to date, and the latest notice. */
 function useLibrary(query: Query) {
   const list = usePagedList(query);
   const [budget, setBudget] = useState<RequestBudget>();

@@ -1,7 +1,7 @@
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DropContents, readChosen } from './drops.ts';
-import { useDelay } from './hooks.ts';
+import { useCopy, useDelay } from './hooks.ts';
 import { Icon } from './icon.tsx';
 
 type ButtonProps = {
@@ -47,17 +47,11 @@ export function FileButton({ text, isFolder = false, onFiles }: FileButtonProps)
 }
 
 export function CopyField({ label, text }: { label: string; text: string }) {
-  const [isCopied, setCopied] = useState(false);
-  useDelay(isCopied ? 2_000 : undefined, () => setCopied(false), [isCopied]);
-  const copy = () =>
-    navigator.clipboard.writeText(text).then(
-      () => setCopied(true),
-      () => setCopied(false),
-    );
+  const { outcome, copy } = useCopy();
   return (
     <div class="command">
       <input type="text" readOnly value={text} aria-label={label} onFocus={(event) => event.currentTarget.select()} />
-      <Button text={isCopied ? 'Copied' : 'Copy'} label={`Copy ${label}`} onClick={copy} />
+      <Button text={outcome ?? 'Copy'} label={`Copy ${label}`} onClick={() => copy(text)} />
     </div>
   );
 }

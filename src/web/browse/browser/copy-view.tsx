@@ -1,28 +1,22 @@
-import { useState } from 'preact/hooks';
 import { activeFilters, flagOf } from '../../../contract/asset-filters.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
-import { flattenTree } from './folders.tsx';
-import { useDelay } from './hooks.ts';
+import { findFolder } from './folders.tsx';
+import { useCopy } from './hooks.ts';
 import { Icon } from './icon.tsx';
 
 type CopyViewProps = { tree: readonly FolderView[]; query: Query };
 
 /** Copies the command that shows this view to anybody who has a key. */
 export function CopyView({ tree, query }: CopyViewProps) {
-  const [label, setLabel] = useState('Copy view');
-  useDelay(label === 'Copy view' ? undefined : 2_000, () => setLabel('Copy view'), [label]);
-  const copy = () =>
-    navigator.clipboard.writeText(formatViewCommand(setup.program, query, tree)).then(
-      () => setLabel('Copied'),
-      (error: Error) => setLabel(`Not copied: ${error.message}`),
-    );
+  const { outcome, copy } = useCopy();
+  const copyCommand = () => copy(formatViewCommand(setup.program, query, tree));
   return (
-    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={() => void copy()}>
+    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={copyCommand}>
       <Icon name="link" />
-      <span aria-live="polite">{label}</span>
+      <span aria-live="polite">{outcome ?? 'Copy view'}</span>
     </button>
   );
 }
@@ -44,6 +38,6 @@ const isPlainText = (search: string) => !isUid(search) && !/^(?:\/|folder:|https
 /** Returns the path of a folder, or its uid if the command would read the path as a pattern. */
 function folderOf(parent: string | undefined, tree: readonly FolderView[]): string | undefined {
   if (parent === 'root') return '/';
-  const path = flattenTree(tree).find(({ uid }) => uid === parent)?.path;
+  const path = findFolder(tree, parent)?.path;
   return path === undefined || /[*?{\\]/.test(path) ? parent : path;
 }

@@ -54,14 +54,15 @@ export function FilterChip({ row, value = '', onChange }: FilterChipProps) {
   );
 }
 
-type FilterControlProps = Required<FilterChipProps> & {
+type FilterControlProps = FilterChipProps & {
+  value: string;
   /** Called when a key or a choice has ended the input. */
   onEnd(): void;
   /** Called when the focus has left the control. */
   onLeave(): void;
 };
 
-function FilterControl({ row, value = '', onChange, onEnd, onLeave }: FilterControlProps) {
+function FilterControl({ row, value, onChange, onEnd, onLeave }: FilterControlProps) {
   const { label, kind, values = [] } = row;
   const id = useId();
   const leave = useLeave(onLeave);

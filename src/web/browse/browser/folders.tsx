@@ -68,6 +68,10 @@ function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FolderEven
   };
 }
 
+/** Returns the folder with a uid; undefined if the tree has none. */
+export const findFolder = (tree: readonly FolderView[], uid: string | null | undefined): FolderView | undefined =>
+  flattenTree(tree).find((folder) => folder.uid === uid);
+
 /** Returns all folders of a tree as a flat list; parents come before their children. */
 export const flattenTree = (tree: readonly FolderView[]): FolderView[] =>
   tree.flatMap((folder) => [folder, ...flattenTree(folder.children)]);

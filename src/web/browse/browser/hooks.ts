@@ -28,6 +28,21 @@ export function useDelay(delayMs: number | undefined, then: () => void, inputs: 
   }, inputs);
 }
 
+/** How long a button says that its text was copied. */
+const copiedMs = 2_000;
+
+/** Returns a function that copies a text, and for a moment its outcome: `Copied`, or why the text was not copied. */
+export function useCopy(): { outcome: string | undefined; copy(text: string): void } {
+  const [outcome, setOutcome] = useState<string>();
+  useDelay(outcome === undefined ? undefined : copiedMs, () => setOutcome(undefined), [outcome]);
+  const copy = (text: string) =>
+    void navigator.clipboard.writeText(text).then(
+      () => setOutcome('Copied'),
+      (error: Error) => setOutcome(`Not copied: ${error.message}`),
+    );
+  return { outcome, copy };
+}
+
 export async function whenVisible(): Promise<void> {
   while (document.visibilityState !== 'visible')
     await new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));

@@ -5,7 +5,7 @@ import { useDelay } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';
 import type { ServiceWait } from './uploads.ts';
 
-/** Time for which a notice is shown that nobody has to act on. */
+/** How long a notice stays if it only confirms what the user did. */
 const passingNoticeMs = 6_000;
 
 /** Keeps the latest notice, until the user hides it, or for a while if it only confirms what the user did. */

@@ -1,6 +1,6 @@
 import type { FolderView, Query } from '../protocol.ts';
 import { Button } from './controls.tsx';
-import { flattenTree } from './folders.tsx';
+import { findFolder } from './folders.tsx';
 import { Icon } from './icon.tsx';
 
 type PlaceProps = {
@@ -11,35 +11,28 @@ type PlaceProps = {
 
 /** Shows the path of the folder that the list is from. */
 export function Crumbs({ tree, query: { parent }, onSelect }: PlaceProps) {
-  const folder = flattenTree(tree).find(({ uid }) => uid === parent);
   const crumb = (name: string, place: string | undefined) => (
     <button type="button" dir="auto" aria-current={place === parent} onClick={() => onSelect(place)}>
       {name}
     </button>
   );
+  const below = parent === 'root' ? [{ uid: 'root', name: 'Top level' }] : pathTo(tree, parent);
   return (
     <nav class="crumbs" aria-label="Path of the folder">
       {crumb('All assets', undefined)}
-      {(folder ? pathTo(tree, folder) : []).map(({ uid, name }) => (
+      {below.map(({ uid, name }) => (
         <span key={uid}>
           <span aria-hidden="true">/</span>
           {crumb(name, uid)}
         </span>
       ))}
-      {parent === 'root' && (
-        <span>
-          <span aria-hidden="true">/</span>
-          {crumb('Top level', 'root')}
-        </span>
-      )}
     </nav>
   );
 }
 
 /** Shows the folders in a folder, and says if a search leaves out what is elsewhere. */
 export function Surroundings({ tree, query: { parent, search }, onSelect }: PlaceProps) {
-  const folder = flattenTree(tree).find(({ uid }) => uid === parent);
-  const children = parent === 'root' ? tree : (folder?.children ?? []);
+  const children = parent === 'root' ? tree : (findFolder(tree, parent)?.children ?? []);
   if (children.length === 0 && !(search && parent)) return null;
   return (
     <div class="surroundings">
@@ -64,12 +57,12 @@ export function Surroundings({ tree, query: { parent, search }, onSelect }: Plac
   );
 }
 
-/** Returns the folders from the top level to a folder, which is the last. */
-function pathTo(tree: readonly FolderView[], folder: FolderView): FolderView[] {
-  for (const each of tree) {
-    if (each.uid === folder.uid) return [each];
-    const below = pathTo(each.children, folder);
-    if (below.length > 0) return [each, ...below];
+/** Returns the folders from the top level to the one with a uid, which is the last; none if the tree has no such folder. */
+function pathTo(tree: readonly FolderView[], uid: string | undefined): FolderView[] {
+  for (const folder of tree) {
+    if (folder.uid === uid) return [folder];
+    const below = pathTo(folder.children, uid);
+    if (below.length > 0) return [folder, ...below];
   }
   return [];
 }

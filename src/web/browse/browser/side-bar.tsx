@@ -1,7 +1,7 @@
 import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { setup } from './api.ts';
-import { type FolderEvents, FolderTree, flattenTree } from './folders.tsx';
+import { type FolderEvents, FolderTree, findFolder } from './folders.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 type SideBarProps = FolderEvents & {
@@ -37,7 +37,7 @@ const isSameQuery = ({ ordering: _, ...a }: Query, b: Query) =>
 export function SideBar({ tree, query, budget, workspace, isOpen, onView, ...events }: SideBarProps) {
   const views = createViews();
   const current = views.find(({ filters }) => isSameQuery(query, filters));
-  const isInTree = query.parent === 'root' || flattenTree(tree).some(({ uid }) => uid === query.parent);
+  const isInTree = query.parent === 'root' || findFolder(tree, query.parent) !== undefined;
   const tabStop = current ?? (isInTree ? undefined : views[0]);
   return (
     <aside class={`sides${isOpen ? ' open' : ''}`} aria-label="Library">

@@ -42,6 +42,8 @@ export type SelectionRequest = {
   /** Uids, names, paths and globs, and what `expand` knows. */
   ids: readonly string[];
   filters?: AssetFilters;
+  /** True if no filter and no id stand for all assets, which only a user who sees the whole list can mean. */
+  mayBeAll?: boolean;
   /** Number of assets above which the caller refuses: not all of those that match filters are listed then. */
   maxCount?: number | undefined;
   /** True if the caller needs the record of an asset that was named, as the service shows it by itself. */
@@ -102,7 +104,8 @@ export async function selectAssets(
   ports: SelectionPorts,
 ): Promise<AssetSelection> {
   const selector = new Selector(library, request, ports);
-  const { assets, isNamed } = hasFilters(request.filters) ? await selector.byFilters() : await selector.byIds();
+  const isByFilters = hasFilters(request.filters) || (request.mayBeAll && request.ids.length === 0);
+  const { assets, isNamed } = isByFilters ? await selector.byFilters() : await selector.byIds();
   if (assets.length === 0 && request.ids.includes('-'))
     throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
   return { assets: await selector.accept(assets), isNamed };

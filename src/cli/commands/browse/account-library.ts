@@ -154,7 +154,7 @@ async function resolveSelection(
   ports: SelectionPorts,
 ): Promise<readonly string[]> {
   if ('uids' in selection) return selection.uids;
-  const request = { collection: 'assets', purpose: 'read', ids: [], filters: selection.query } as const;
+  const request = { collection: 'assets', purpose: 'read', ids: [], filters: selection.query, mayBeAll: true } as const;
   const { assets } = await selectAssets(library, { ...request, verb: 'browse' }, ports);
   const except = new Set(selection.except.map(normalizeUid));
   return assets.map(({ uid }) => uid).filter((uid) => !except.has(normalizeUid(uid)));

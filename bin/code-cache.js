@@ -1,5 +1,5 @@
-const fs = require('node:fs');
-const { readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } = fs;
+const { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } = require('node:fs');
+const { readdirSync, renameSync, rmSync, statSync } = require('node:fs');
 const { basename, join } = require('node:path');
 const { Script } = require('node:vm');
 const { version } = require('../package.json');
@@ -10,6 +10,9 @@ const keptMs = 30 * 24 * 60 * 60 * 1000;
 /** Number of verbs after which a noun's cache stops growing. The second word can be a file or a name instead. */
 const maxVerbs = 8;
 const usageError = 2;
+/** The ends of the function around a bundle. */
+const head = '(function (exports, require, module, __filename, __dirname) { ';
+const tail = '\n})';
 /** Age of a run at which it writes the cache without waiting for its end. */
 const writeAfterMs = 1_000;
 
@@ -28,15 +31,12 @@ module.exports = function run(folder, entry, cacheFolder) {
 
   function load(name) {
     const file = join(folder, name);
-    const { mtimeMs, size } = statSync(file);
+    const { mtimeMs, size, source } = readWrapped(file);
     // V8 checks little more than the length, so the file name identifies the compiled source.
     const build = `${version}-${size}-${Math.trunc(mtimeMs)}-${process.version}`;
     const key = `${name}-${place}-${noun}`;
     const cache = join(cacheFolder, `${key}-${build}.v8`);
     const { cachedData, verbs } = read(cache);
-    const head = '(function (exports, require, module, __filename, __dirname) { ';
-    // The bundles are ASCII, which the build checks. To read them as UTF-8 would take five times as long.
-    const source = `${head}${readFileSync(file).latin1Slice()}\n})`;
     const script = new Script(source, { filename: file, columnOffset: -head.length, cachedData });
     const isUsable = cachedData && !script.cachedDataRejected;
     used.push({ script, cache, key, verbs: isUsable ? verbs : [] });
@@ -60,6 +60,24 @@ module.exports = function run(folder, entry, cacheFolder) {
   process.once('exit', write);
   setTimeout(write, writeAfterMs).unref();
 };
+
+/**
+ * Reads a bundle as the body of a function. Bundles are ASCII, which the build checks: to read them as UTF-8 would take five
+ * times as long. To add the ends to the string would copy it once more.
+ */
+function readWrapped(file) {
+  const descriptor = openSync(file);
+  try {
+    const { mtimeMs, size } = fstatSync(descriptor);
+    const bytes = Buffer.allocUnsafeSlow(head.length + size + tail.length);
+    bytes.latin1Write(head);
+    const end = head.length + readSync(descriptor, bytes, head.length, size);
+    bytes.latin1Write(tail, end);
+    return { mtimeMs, size, source: bytes.latin1Slice(0, end + tail.length) };
+  } finally {
+    closeSync(descriptor);
+  }
+}
 
 function read(path) {
   try {

@@ -3,10 +3,10 @@ import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 
 /** Decoders by content coding (RFC 9110 §8.4.1). */
 const decoders = new Map([
-  ['gzip', promisify(gunzip)],
-  ['x-gzip', promisify(gunzip)],
-  ['deflate', promisify(inflate)],
-  ['br', promisify(brotliDecompress)],
+  ['gzip', () => promisify(gunzip)],
+  ['x-gzip', () => promisify(gunzip)],
+  ['deflate', () => promisify(inflate)],
+  ['br', () => promisify(brotliDecompress)],
 ]);
 
 /**
@@ -23,7 +23,7 @@ export async function decodeBody(body: Buffer, encoding: string, maxBytes: numbe
     .map((each) => each.trim());
   let decoded = body;
   for (const coding of codings.reverse().filter((each) => each !== 'identity' && each !== '')) {
-    const decode = decoders.get(coding);
+    const decode = decoders.get(coding)?.();
     if (!decode) return undefined;
     try {
       decoded = await decode(decoded, { maxOutputLength: maxBytes });

@@ -144,9 +144,9 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
       await page.locator('.thing').first().focus();
       await pollUntil(async () => {
         await page.keyboard.press('End');
-        return statusText(page);
-      }).toBe('250 assets');
-      expect(await page.locator('.thing').last().getAttribute('data-at')).toBe('249');
+        return page.locator('.thing').last().getAttribute('data-at');
+      }).toBe('249');
+      expect(await statusText(page)).toBe('250 assets');
       expect(complaints.filter(isUnexpected)).toEqual([]);
     } finally {
       await strictSandbox.end();

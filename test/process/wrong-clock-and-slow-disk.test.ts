@@ -33,6 +33,7 @@ beforeEach(async () => {
 async function uploadUnder(program: string, ...args: string[]) {
   const command = [...args, ...mediactlCommand, 'upload', path, '--json', '--chunk-size', '64KiB'];
   const finished = await startProcess(program, command, {
+    LD_PRELOAD: undefined, // that program sets the clock, also under faketime
     MEDIACTL_CONFIG_DIR: join(home, 'config'),
     MEDIACTL_STATE_DIR: join(home, 'state'),
     MEDIACTL_API_KEY: sandbox.key,

@@ -3,7 +3,7 @@
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, relative } from 'node:path';
 import { build } from 'esbuild';
@@ -211,18 +211,37 @@ writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
 mkdirSync('node_modules/.cache', { recursive: true });
 writeFileSync('node_modules/.cache/bundled.json', JSON.stringify([...packageFolders(inputs)].sort()));
 // The package's entry: one CommonJS bundle, so that there is one class MediactlError, and its names for `import`.
-writeFileSync(`${outdir}/index.mjs`, "export { createClient, MediactlError } from './index.cjs';\n");
+writeFileSync(`${outdir}/index.mjs`, "export { createClient, fromProfile, MediactlError } from './index.cjs';\n");
 const declarations = `${outdir}/types`;
 execFileSync(process.execPath, [
   ...['node_modules/typescript/bin/tsc', 'src/sdk/public-types.ts', '--ignoreConfig', '--outDir', declarations],
   ...['--declaration', '--emitDeclarationOnly', '--stripInternal', '--strict', '--target', 'es2023', '--types', 'node'],
+  ...['--module', 'preserve', '--allowImportingTsExtensions'],
 ]);
-for (const name of ['index.d.cts', 'index.d.mts']) cpSync(`${declarations}/public-types.d.ts`, `${outdir}/${name}`);
+// One file: the parts of the public types without the lines that join them.
+const joint = /^(?:import|export) (?:type )?(?:\{[^}]*\}|\*) from '[^']*';\n/gm;
+const types = ['records', 'transfers', 'types']
+  .map((part) => readFileSync(`${declarations}/public-${part}.d.ts`, 'utf8').replace(joint, ''))
+  .join('');
+for (const name of ['index.d.cts', 'index.d.mts']) writeFileSync(`${outdir}/${name}`, types);
 rmSync(declarations, { recursive: true });
 rmSync('dist.old', { recursive: true, force: true });
 if (existsSync('dist')) renameSync('dist', 'dist.old');
 renameSync(outdir, 'dist');
 rmSync('dist.old', { recursive: true, force: true });
+// The server for agents is a package of its own, whose dependencies npm installs.
+await build({
+  entryPoints: ['packages/mcp/src/main.ts'],
+  outfile: 'packages/mcp/dist/mediactl-mcp.mjs',
+  bundle: true,
+  packages: 'external',
+  tsconfigRaw: {}, // without `paths`: `mediactl` is the installed package
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  banner: { js: '#!/usr/bin/env node' },
+  logLevel: 'warning',
+});
 const { manual } = createRequire(import.meta.url)('../dist/generated.cjs');
 mkdirSync('man', { recursive: true });
 writeFileSync('man/mediactl.1', await manual());

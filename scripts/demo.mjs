@@ -46,9 +46,9 @@ if (process.argv.includes('stop')) {
   mediactl(['ls']);
   mediactl(['play', '@last', '--probe']);
   mediactl(['play', '@last', '--url']);
-  mediactl(['sandbox', 'open', '@last']);
+  mediactl(['open', '@last']);
   process.stdout.write(`
-${wrap('Open the m3u8 URL in VLC, mpv, Safari or ffplay, and the watch page in a browser. Both URLs work for four hours.')}
+${wrap('Open the m3u8 URL in VLC, mpv, Safari or ffplay, and the page in a browser. Both work for four hours.')}
 ${wrap('To try more commands in this demo, run:')}
   export MEDIACTL_CONFIG_DIR=${quotePath(env.MEDIACTL_CONFIG_DIR)}
   export MEDIACTL_STATE_DIR=${quotePath(env.MEDIACTL_STATE_DIR)}

@@ -127,6 +127,11 @@ class Install {
     assert.match(this.mediactl(['download', '@last', '-o', 'copy.mp4']), /verified\s+yes/);
     assert.match(this.mediactl(['play', '@last', '--probe']), /playable\s+yes, hls/);
     assert.equal(this.mediactl(['ls', '--json', '--jq', '.[].name']), 'clip.mp4\n');
+    const verdicts = JSON.parse(this.mediactl(['doctor', '--write', '/', '--yes', '--json']));
+    assert.deepEqual(
+      verdicts.filter(({ status }) => status === 'does_not_hold'),
+      [],
+    );
     await this.browse();
     const { path } = JSON.parse(this.mediactl(['completion', 'install', '--json']));
     assert.ok(existsSync(path) && path.startsWith(this.home), path);

@@ -50,7 +50,8 @@ async function main(): Promise<void> {
     if (!terminal.isPaging) stop('interrupted', 'SIGINT');
   });
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop('terminated', signal));
-  const { findUserFolders, runProgram } = await import('./cli/program.ts'); // which reads HOME
+  const { runProgram } = await import('./cli/program.ts');
+  const { findUserFolders } = await import('./cli/settings/user-folders.ts'); // which reads HOME
   process.exitCode = exitCodes.unclassified; // if nothing is left to wait for before the program has ended
   process.exitCode = await runProgram(process.argv.slice(2), {
     terminal,
@@ -67,7 +68,6 @@ async function main(): Promise<void> {
     directories: findUserFolders(),
     version: packageJson.version,
     wrapFirstRequest: withBaselineWasm,
-    wrapQueueing: withFrequentCollection,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     keychainProgram: join(__dirname, 'keychain.cjs'),
     scriptFolder: __dirname,
@@ -101,16 +101,6 @@ async function withBaselineWasm<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } finally {
     for (const flag of ['--no-liftoff-only', '--wasm-tier-up', '--wasm-dynamic-tiering']) setFlagsFromString(flag);
-  }
-}
-
-/** Runs `work` while V8 collects garbage before the heap has grown by half: less memory, in the same time. */
-async function withFrequentCollection<T>(work: () => Promise<T>): Promise<T> {
-  setFlagsFromString('--heap-growing-percent=50');
-  try {
-    return await work();
-  } finally {
-    setFlagsFromString('--heap-growing-percent=0');
   }
 }
 

@@ -102,8 +102,12 @@ const rejectSecond = (value: string, first?: string) => {
 
 const globalsHeading = 'Global options:';
 
-/** Help heading for filter options, which only the help for `assets ls` documents in full. */
-export const filtersHeading = 'Filters (see mediactl ls --help)';
+/** Help heading of options that only the help of another command describes; below it, their names are listed. */
+export const listedHeading = (title: string, command: string) => `${title} (see mediactl ${command} --help)`;
+
+export const isListedHeading = (heading: string | undefined) => / \(see mediactl .* --help\)$/.test(heading ?? '');
+
+export const filtersHeading = listedHeading('Filters', 'ls');
 
 export const isGlobalOption = (option: { helpGroupHeading?: string | undefined }) =>
   option.helpGroupHeading === globalsHeading;

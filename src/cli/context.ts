@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../client/api/api.ts';
+import type { ListGap } from '../client/api/pagination.ts';
 import type { LibraryWriter } from '../client/changes/writer.ts';
 import type { WrapFirstRequest } from '../client/http/dispatcher.lazy.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
@@ -11,7 +12,7 @@ import { type LibraryPorts, type OpenedLibrary, openApi, openLibrary } from '../
 import type { Processes } from '../client/processes.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import type { Clock } from '../contract/clock.ts';
-import { formatWait, pluralize } from '../contract/figures.ts';
+import { describeRateLimit, formatWait, pluralize } from '../contract/figures.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import {
   type Account,
@@ -27,6 +28,7 @@ import { ShortUidStore } from './account/short-uid-store.ts';
 import { ChangesMade } from './output/changes-made.ts';
 import { type ProfileConfig, ProfileFile } from './settings/profile-file.ts';
 import { type Environment, precedence } from './settings/setting-resolver.ts';
+import { silence } from './settings/setting-table.ts';
 import type { Settings } from './settings/settings.ts';
 import type { Terminal } from './terminal/terminal.ts';
 
@@ -48,11 +50,7 @@ export type Host = {
   /** Folder of the built scripts for the pages. */
   scriptFolder: string;
   wrapFirstRequest?: WrapFirstRequest;
-  /** Wraps the queueing of files, of which there can be many. */
-  wrapQueueing?: (work: () => Promise<void>) => Promise<void>;
 };
-
-const defaultRequestTimeoutMs = 30_000;
 
 export const openProfileFile = ({ environment, directories }: Host) =>
   new ProfileFile(environment.MEDIACTL_CONFIG_DIR || directories.config);
@@ -94,6 +92,8 @@ export class Context {
   /** Notes to print after the result, such as how to undo a change. */
   readonly closingNotes: string[] = [];
   readonly changesMade = new ChangesMade();
+  /** Lists of assets that lacked items of their own total. */
+  readonly listGaps: ListGap[] = [];
 
   constructor({ host, settings, profiles, config, commandTree, ports }: ContextDeps) {
     this.host = host;
@@ -151,18 +151,6 @@ export class Context {
     return this.#account;
   }
 
-  /** Returns a context for another account. The caller closes the transport of its API client. */
-  withAccount(account: Account): Context {
-    const { host, settings, profiles, commandTree } = this;
-    const other = new Context({
-      ...{ host, settings, profiles, commandTree },
-      config: this.#config,
-      ports: this.#ports,
-    });
-    other.#account = Promise.resolve(account);
-    return other;
-  }
-
   async api(): Promise<Api> {
     return (await this.open()).api;
   }
@@ -197,7 +185,9 @@ export class Context {
 
   /** Creates an API client for any account, not only the current one. */
   apiFor(account: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
-    return openApi(account, this.#transportOptions(), async () => (await this.library()).workspaceInUse.primary());
+    return openApi(account, this.#transportOptions(), {
+      findParentWorkspace: async () => (await this.library()).workspaceInUse.primary(),
+    });
   }
 
   /** Returns an API client without a key, for playback tokens and signed media URLs; memoized. */
@@ -255,8 +245,9 @@ export class Context {
     return {
       clock: this.clock,
       userAgent: `mediactl/${this.host.version}`,
-      requestTimeoutMs: settings.requestTimeoutMs ?? defaultRequestTimeoutMs,
+      requestTimeoutMs: settings.requestTimeoutMs ?? silence.requestMs,
       maxWaitMs: settings.maxWaitMs,
+      maxBulkWaitMs: settings.resolver.resolve('max_wait').rank > precedence.fallback ? settings.maxWaitMs : undefined,
       signal: this.signal,
       proxy: readProxySettings(this.host.environment),
       wrapFirstRequest: this.host.wrapFirstRequest,
@@ -282,7 +273,7 @@ export class Context {
 
   #warnOfWait(notice: TransportNotice): void {
     if (notice.kind === 'resumed') return;
-    const why = notice.kind === 'rate-limited' ? 'rate limit reached' : notice.reason;
+    const why = notice.kind === 'rate-limited' ? describeRateLimit(notice.kept) : notice.reason;
     if (notice.kind === 'rate-limited' || this.settings.debug)
       this.terminal.warn(`${why}; ${formatWait(notice.untilMs, this.clock.now())}`);
   }

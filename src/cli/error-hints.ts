@@ -3,7 +3,7 @@ import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors
 import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../contract/json-values.ts';
 import { quoteForShell } from '../contract/sanitize.ts';
-import { nameProfile } from './profile-in-commands.ts';
+import { nextStepFor } from './profile-in-commands.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
@@ -62,6 +62,7 @@ const hints: { readonly [Cause in ErrorCode | Subcode]?: string } = {
   // The command line
   unclassified: 'run it again with --debug, and report the bug',
   list_changed: 'run it again once others have stopped deleting',
+  list_incomplete: 'run it again; a deletion goes on without the rest with --max-changes NUMBER',
   check_failed: 'mediactl sync DIR /FOLDER, to upload missing and changed files',
   write_failed: 'free some disk space, or choose another path',
   incomplete_install: 'install the package again, with npm install --include=optional',
@@ -117,7 +118,7 @@ const hints: { readonly [Cause in ErrorCode | Subcode]?: string } = {
   not_a_file: 'mediactl upload - --name NAME < FILE, to spool it to disk first',
   unreadable_file: 'check the path and the disk',
   file_gone: 'restore it, then run the same command again',
-  file_changed: 'once it no longer changes: mediactl upload FILE --existing upload, to upload it as a new asset',
+  file_changed: 'run the same command again once it no longer changes: it uploads the file as a new asset',
   source_forbidden: 'run the same command with a newly signed URL to resume',
   source_failed: 'curl -L URL | mediactl upload - --name NAME',
   source_busy: 'run it again later, or allow a longer wait with --max-wait',
@@ -129,7 +130,7 @@ const hints: { readonly [Cause in ErrorCode | Subcode]?: string } = {
   session_mismatch:
     'run the same command again; if it fails again, mediactl upload FILE --existing upload, to start over',
   session_unknown: assetStatus,
-  checksum_mismatch: 'do not use that asset; mediactl upload FILE --existing upload, to upload the file again',
+  checksum_mismatch: 'do not use that asset; run the same command again: it uploads the file as a new asset',
   unverified: 'omit --require-checksum to accept it, or use --existing upload to upload the file again',
 
   // The database of uploads and receipts
@@ -173,7 +174,10 @@ const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
 const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
   accept_rendition: () => 'mediactl download ID --accept-rendition, if a rendition will do',
   check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
-  compare_download: () => 'mediactl check DIRECTORY /FOLDER --download, to compare it',
+  compare_download: (directory, folder) =>
+    directory === undefined || folder === undefined
+      ? 'mediactl check DIRECTORY /FOLDER --download, to compare it'
+      : `mediactl check ${quoteForShell(directory)} ${quoteForShell(folder)} --download, to compare it; then run the same command again`,
   confirm_new_asset: (uid) => `mediactl get ${uid}, to check it; --yes starts over and keeps that asset`,
   create_parents: (path) => `mediactl folders create -p ${quoteForShell(path)}`,
   get_playback_token: () => 'mediactl assets player-data UID --show-token, to get a token for this asset',
@@ -197,8 +201,10 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
   show_urls: (uid) => `mediactl play ${uid}, to see their URLs; download the one that you want`,
   start_local_service: () => 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
   upload_directory: (path) => `mediactl upload ${quoteForShell(path)}, to upload the files in it`,
+  upload_moved: (path, folder) => `mediactl upload ${quoteForShell(path)} --folder ${folder || '/'}`,
   upload_spooled: (path) =>
     `mediactl upload ${quoteForShell(path)} --name NAME, to upload the saved input; then delete it`,
+  wait_then_repeat: (uid) => `mediactl wait ${uid}, then run the same command again`,
   use_smaller_chunks: () => 'run the same command again with a smaller --chunk-size, such as 8MiB',
   use_uids: (command) =>
     command ? `use uids instead: mediactl ls … -q | mediactl ${command} -` : 'use uids: mediactl ls, to see them',
@@ -209,7 +215,7 @@ const resumeSteps = {
   by_command: (command: string) => `run the same command again, or ${command}, to continue`,
   as_new_asset: (command: string) => `${command} --yes, to create a new asset and keep the existing one`,
   from_start: (command: string) => command,
-  replaced: (command: string) => `${command} --existing upload, to upload it again; do not use that asset`,
+  replaced: (command: string) => `${command}, to upload it again; do not use that asset`,
 } satisfies Record<Remedies['resume_upload'][1], (command: string) => string>;
 
 /** Kinds of errors that the user fixes before the upload can be resumed. */
@@ -242,7 +248,7 @@ const wordRemedy = ([name, ...args]: Remedy): string | undefined =>
 export function withHint<Event extends UploadEvent>(event: Event, profile?: SuggestionProfile): Event {
   if (event.event !== 'warning') return event;
   const { remedy, ...warning } = event;
-  const next = remedy && nameProfile(wordRemedy(remedy) ?? '', profile);
+  const next = remedy && nextStepFor(wordRemedy(remedy) ?? '', profile);
   return (next ? { ...warning, message: `${event.message}; ${next}` } : warning) as Event;
 }
 
@@ -265,7 +271,7 @@ export type ErrorRecord = {
 export function errorRecord(error: CodedError, profile?: SuggestionProfile): ErrorRecord {
   const { code, message, cause, http_status, retryable, retry_after_seconds, details } = error.toJSON();
   return {
-    ...{ code, message, cause, hint: nameProfile(hintOf(error) ?? '', profile) || null, http_status },
+    ...{ code, message, cause, hint: nextStepFor(hintOf(error) ?? '', profile) || null, http_status },
     ...{ exit_code: exitCodeOf(error), retryable, retry_after_seconds },
     details: error.explanation.failures?.map((failure) => errorRecord(failure, profile)) ?? details,
   };

@@ -1,5 +1,6 @@
 import { errorRows } from './error-hints.ts';
 import { buildCommandTree } from './program.ts';
+import { llmsPage, skillPage } from './reference/agents.ts';
 import { describeCommand } from './reference/command-tree.ts';
 import { assumptionsPage, commandsPage, errorsPage, manPage } from './reference/pages.ts';
 import { schemasPage } from './reference/schemas.ts';
@@ -25,6 +26,8 @@ export async function generatedFiles(): Promise<Record<string, string>> {
     'docs/assumptions.md': assumptionsPage(),
     'docs/errors.md': errorsPage(),
     'docs/schemas.json': schemasPage(),
+    'skills/mediactl/SKILL.md': skillPage(),
+    'llms.txt': llmsPage(),
     ...Object.fromEntries(Object.values(shells).map(({ file, script }) => [`completions/${file}`, script])),
   };
 }

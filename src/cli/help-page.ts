@@ -1,7 +1,8 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
-import { argumentTerm, examplesOf, filtersHeading, isGlobalOption } from './command.ts';
+import { argumentTerm, examplesOf, isGlobalOption, isListedHeading } from './command.ts';
 import { helpGroups } from './nouns.ts';
+import { shortcuts } from './shortcuts.ts';
 import { wrapText } from './terminal/wrap.ts';
 
 /** Maximum and minimum number of examples on a help page. docs/commands.md lists all examples. */
@@ -12,55 +13,79 @@ const maxTermWidth = 30;
 /** Terminal width below which a description is printed under its term instead of beside it. */
 const minTwoColumnWidth = 60;
 
-export function formatHelpPage(command: Command, help: Help, colors: ChalkInstance): string {
+type HelpStyle = {
+  /** The command as it was typed, such as `share` for `play --url`. */
+  typed: string;
+  colors: ChalkInstance;
+};
+
+export function formatHelpPage(command: Command, help: Help, style: HelpStyle): string {
   for (let examples = maxExamples; ; examples--) {
-    const page = pageWith(command, help, colors, examples);
+    const page = pageWith(command, help, style, examples);
     if (page.trimEnd().split('\n').length <= screenLines) return page;
     // A page that is long anyway keeps its examples.
-    if (examples <= minExamples) return pageWith(command, help, colors, maxExamples);
+    if (examples <= minExamples) return pageWith(command, help, style, maxExamples);
   }
 }
 
-function pageWith(command: Command, help: Help, colors: ChalkInstance, examples: number): string {
+function pageWith(command: Command, help: Help, { typed, colors }: HelpStyle, examples: number): string {
   const width = help.helpWidth ?? 80;
   const isTop = command.parent === null;
   const section = (title: string, lines: readonly string[]) =>
     lines.length > 0 ? `${colors.bold(title)}\n${lines.join('\n')}\n` : '';
   const aligned = (rows: readonly HelpRow[]) => alignedRows(rows, width, help, colors);
   const options = help.visibleOptions(command).filter((option) => !isGlobalOption(option));
-  const filters = options.filter(({ helpGroupHeading }) => helpGroupHeading === filtersHeading);
-  const own = options.filter(
-    (option) => !filters.includes(option) && !['--help', '--version'].includes(option.long ?? ''),
-  );
-  const optionGroups = groupOptions(own);
+  const optionGroups = groupOptions(options.filter(({ long }) => !['--help', '--version'].includes(long ?? '')));
   const rowOf = (option: Option): HelpRow => [help.optionTerm(option), describeOption(option)];
   const argumentRows = help
     .visibleArguments(command)
     .map((argument): HelpRow => [help.argumentTerm(argument), argument.description]);
-  const shownExamples = examplesOf(command).slice(0, examples);
+  const shownExamples = examplesAs(typed, examplesOf(command)).slice(0, examples);
   const isLeaf = command.commands.length === 0;
   const optionsTitle = isTop ? 'Options' : `Options ${colors.dim('(of every command: mediactl help options)')}`;
   const commandGroups = isTop ? helpGroups : [['Commands', subcommandRows(command)] as const];
   const ungrouped = [...argumentRows, ...(optionGroups.get(undefined) ?? []).map(rowOf)];
   const grouped = [...optionGroups].filter(([title]) => title !== undefined);
+  const listed = grouped.filter(([title]) => isListedHeading(title));
+  const described = grouped.filter(([title]) => !isListedHeading(title));
   const page = [
     `${command.description()}\n`,
-    `${colors.bold('Usage:')} ${usageOf(command)}\n`,
+    `${colors.bold('Usage:')} ${usageOf(command, typed)}\n`,
     section(
       'Examples',
       shownExamples.map((line) => `  ${line}`),
     ),
     ...commandGroups.map(([title, rows]) => section(title, aligned(rows))),
     section(
-      grouped.length > 0 && optionGroups.get(undefined) === undefined ? 'Arguments' : optionsTitle,
+      described.length > 0 && optionGroups.get(undefined) === undefined ? 'Arguments' : optionsTitle,
       aligned(ungrouped),
     ),
-    ...grouped.map(([title = '', each]) => section(title, aligned(each.map(rowOf)))),
-    section(filtersHeading, filters.length > 0 ? [`  ${filters.map(({ long }) => long).join(', ')}`] : []),
+    ...described.map(([title = '', each]) => section(title, aligned(each.map(rowOf)))),
+    ...listed.map(([title = '', each]) => section(title, [`  ${each.map(({ long }) => long).join(', ')}`])),
     isTop ? `${footer}\n` : '',
-    isLeaf && (ungrouped.length === 0 || grouped.length > 0) ? 'Options of every command: mediactl help options\n' : '',
+    isLeaf && (ungrouped.length === 0 || described.length > 0)
+      ? 'Options of every command: mediactl help options\n'
+      : '',
   ];
   return wrapText(page.filter((part) => part !== '').join('\n'), width);
+}
+
+/**
+ * Returns examples in the words of the short form that was typed. One that stands for options, such as `share`, has only
+ * those with its options.
+ */
+function examplesAs(typed: string, lines: readonly string[]): readonly string[] {
+  const meaning = shortcuts[typed];
+  if (!meaning) return lines;
+  const options = meaning.filter((word) => word.startsWith('-'));
+  const path = meaning.filter((word) => !options.includes(word)).join(' ');
+  const names = Object.keys(shortcuts).filter((word) => word !== typed && shortcuts[word]?.join(' ') === path);
+  const others = new RegExp(`\\bmediactl (?:${[path, ...names].join('|')})(?= |$)`, 'g');
+  return lines.flatMap((line) => {
+    const own = line.replace(others, `mediactl ${typed}`);
+    if (options.length === 0 || line.startsWith(`mediactl ${typed} `)) return [own];
+    return options.every((option) => own.includes(` ${option}`)) ? [own.replace(` ${options.join(' ')}`, '')] : [];
+  });
 }
 
 /** Groups options by their heading, in the order in which they were added; undefined for those without one. */
@@ -86,12 +111,14 @@ const footer =
 
 type HelpRow = readonly [term: string, description: string];
 
-function usageOf(command: Command): string {
-  const path: string[] = [];
-  for (let at: Command | null = command; at; at = at.parent as Command | null) path.unshift(at.name());
+function usageOf(command: Command, typed: string): string {
   const isLeaf = command.commands.length === 0;
   const words = command.registeredArguments.map(argumentTerm);
-  return [...path, ...(isLeaf ? words : ['COMMAND']), '[options]'].join(' ');
+  const meaning = shortcuts[typed] ?? [];
+  // Options that the shortcut stands for are told, such as the --url of share.
+  const sameAs = meaning.some((word) => word.startsWith('-')) ? [`(is mediactl ${meaning.join(' ')})`] : [];
+  const line = ['mediactl', typed, ...(isLeaf ? words : ['COMMAND']), '[options]', ...sameAs];
+  return line.filter((word) => word !== '').join(' ');
 }
 
 const subcommandRows = (command: Command): HelpRow[] =>

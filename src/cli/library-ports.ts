@@ -12,7 +12,8 @@ export function libraryPorts(context: Context): LibraryPorts {
       await (await import('./library/name-cache.ts')).cachedFolders(context).invalidate();
     },
     onChange: (outcome) => context.changesMade.addChange(outcome),
-    createFolderLookup: async () => (await import('./library/folder-lookup.ts')).createFolderLookup(context),
+    lookupNotices: async () => (await import('./library/folder-lookup.ts')).lookupNotices(context),
+    onGap: (gap) => context.listGaps.push(gap),
     onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
   };
 }

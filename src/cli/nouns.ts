@@ -13,7 +13,10 @@ const groups: Record<string, Record<string, Row>> = {
       summary: 'upload files and directories, or resume uploading them',
       load: async () => (await import('./commands/upload/upload.ts')).upload,
     },
-    sync: 'shortcut',
+    sync: {
+      summary: 'upload new and changed files of a directory',
+      load: async () => (await import('./commands/upload/upload.ts')).sync,
+    },
     check: {
       summary: 'compare a directory with a folder',
       load: async () => (await import('./commands/check/check.ts')).check,

@@ -26,3 +26,17 @@ export function nameProfile(text: string, profile: SuggestionProfile | undefined
 /** Returns the first words of a command for the account of a profile. @param always true to name the current one, too */
 export const programFor = (profile: SuggestionProfile | undefined, always = false) =>
   profile && (always || !profile.isCurrent) ? `mediactl --profile ${quoteForShell(profile.profile)}` : 'mediactl';
+
+/**
+ * Returns a next step that works as it stands: for the account of the profile in use, or with variables in place of what
+ * only a profile can store.
+ */
+export function nextStepFor(text: string, profile: SuggestionProfile | undefined): string {
+  if (profile) return nameProfile(text, profile);
+  return text
+    .replace(/\bmediactl config set field_names\.(\w+) (?=\S)/g, 'export MEDIACTL_FIELD_NAMES=$1=')
+    .replace(/\bmediactl config set primary_workspace (?=\S)/g, 'export MEDIACTL_PRIMARY_WORKSPACE=')
+    .replace(/, or field_names\.(\w+) (?=\S)/g, ', or export MEDIACTL_FIELD_NAMES=$1=')
+    .replace('mediactl auth ls, to list the profiles', 'or correct MEDIACTL_BASE_URL')
+    .replace(/\bmediactl workspaces use (?=\S)/g, 'export MEDIACTL_WORKSPACE=');
+}

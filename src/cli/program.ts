@@ -1,17 +1,16 @@
 import { existsSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
-import envPaths from 'env-paths';
 import { asCodedError, type CodedError, usageError } from '../client/errors.ts';
 import { escapeControls } from '../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
-import type { Host } from './context.ts';
+import type { Context as CommandContext, Host } from './context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './error-hints.ts';
 import { formatHelpPage } from './help-page.ts';
 import { libraryPorts } from './library-ports.ts';
 import { isHidden, type Noun, nouns } from './nouns.ts';
 import type { Result } from './output/result.ts';
 import type { Settings } from './settings/settings.ts';
-import { expandShortcut, shortcuts } from './shortcuts.ts';
+import { expandShortcut, shortcuts, type TypedLine, typedLine } from './shortcuts.ts';
 import { OutputClosed, type Terminal } from './terminal/terminal.ts';
 import { wrapText } from './terminal/wrap.ts';
 
@@ -23,7 +22,7 @@ import { wrapText } from './terminal/wrap.ts';
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
   let called: Command | undefined;
-  const invocation: Invocation = {};
+  const invocation: Invocation = { argv };
   try {
     const program = buildProgram(host, invocation, (command) => {
       called = command;
@@ -31,6 +30,7 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     called = program;
     assertNoRewrittenPath(argv, host);
     const words = await expandHelp(argv.map(expandDebug), host);
+    invocation.argv = words;
     await program.parseAsync(expandShortcut(words, takesValue), { from: 'user' });
     return exitCodes.ok;
   } catch (thrown) {
@@ -38,7 +38,10 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     if (thrown instanceof OutputClosed || fromCommander?.exitCode === 0) return exitCodes.ok;
     // The user entered a noun without a verb, and Commander has printed its help to stderr.
     if (fromCommander?.code === 'commander.help') return exitCodes.usage;
-    const error = fromCommander ? await toUsageError(fromCommander, called as Command) : asCodedError(thrown);
+    const line = lineOf(called as Command, invocation);
+    const error = fromCommander
+      ? await toUsageError(fromCommander, called as Command, line)
+      : await answerLine(asCodedError(thrown), line);
     // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
     printError(host.terminal, error, format.startsWith('json'));
@@ -56,7 +59,7 @@ function requestedFormat(argv: readonly string[], { environment }: Host): string
 }
 
 /** Settings of the running command, set once they are resolved. They determine how errors are printed. */
-type Invocation = { settings?: Settings };
+type Invocation = { settings?: Settings; argv: readonly string[] };
 
 function buildProgram(host: Host, invocation: Invocation, onCall: (command: Command) => void): Command {
   const { terminal, version } = host;
@@ -71,7 +74,10 @@ function buildProgram(host: Host, invocation: Invocation, onCall: (command: Comm
   });
   program.configureHelp({
     minWidthToWrap: 20,
-    formatHelp: (command, help) => formatHelpPage(command as Command, help, terminal.colors(terminal.stdout)),
+    formatHelp: (command, help) => {
+      const { names } = lineOf(command as Command, invocation);
+      return formatHelpPage(command as Command, help, { typed: names[0], colors: terminal.colors(terminal.stdout) });
+    },
   });
   addNouns(program, version);
   const run = runner(host, invocation);
@@ -152,13 +158,17 @@ const runner =
   (perform) =>
   async (...input) => {
     const command = input.at(-1) as Command;
+    await rejectForeignWords(command, lineOf(command, invocation));
     const typed = typedOptions(command);
+    if (typed.dryRun) await rejectDryRun(lineOf(command, invocation), command);
     // Imported lazily, so that --version and --help start faster.
-    const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }] = await Promise.all([
-      import('./context.ts'),
-      import('./settings/settings.ts'),
-      import('./output/output.ts'),
-    ]);
+    const [{ Context, openProfileFile }, { collectFlags, resolveSettings }, { present }, { unknownVariables }] =
+      await Promise.all([
+        import('./context.ts'),
+        import('./settings/settings.ts'),
+        import('./output/output.ts'),
+        import('./settings/variables.ts'),
+      ]);
     const profiles = openProfileFile(host);
     const { environment, cwd, version } = host;
     const config = await profiles.read();
@@ -167,6 +177,8 @@ const runner =
     const settings = resolveSettings(collectFlags(typed), environment, project, config);
     invocation.settings = settings;
     host.terminal.configure(settings);
+    for (const { name, similar } of unknownVariables(environment))
+      if (similar.length > 0) warn(`${name} is not known; did you mean ${similar.join(' or ')}?`);
     const commandTree = () => buildCommandTree(version);
     const context = new Context({ host, settings, profiles, config, commandTree, ports: libraryPorts });
     try {
@@ -180,7 +192,7 @@ const runner =
         outputClosed = error;
       }
       // If stdout was closed early, stderr and the exit code still report the failure.
-      const thrown = (typeof failure === 'function' ? failure() : failure) ?? outputClosed;
+      const thrown = (typeof failure === 'function' ? failure() : failure) ?? outputClosed ?? (await findGap(context));
       if (thrown) throw thrown;
     } catch (error) {
       throw context.changesMade.explain(error);
@@ -190,6 +202,13 @@ const runner =
       await context.close();
     }
   };
+
+/** Returns the error of a command that has done its work with an incomplete list. */
+async function findGap({ listGaps }: CommandContext): Promise<CodedError | undefined> {
+  if (listGaps.length === 0) return undefined;
+  const { incompleteLists } = await import('../client/api/pagination.ts');
+  return incompleteLists(listGaps);
+}
 
 /** Returns the global options that the user entered, even before the noun as in `mediactl --json assets ls`. */
 function typedOptions(command: Command): Record<string, unknown> {
@@ -243,34 +262,81 @@ async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<
   }
   if (noun === undefined) return ['--help'];
   const [expanded = noun] = expandShortcut([noun], takesValue);
-  return nouns.some(({ name }) => name === expanded)
-    ? [...expandShortcut([noun, ...verbs], takesValue), '--help']
-    : [noun]; // Commander reports an unknown command
+  return nouns.some(({ name }) => name === expanded) ? [noun, ...verbs, '--help'] : [noun]; // Commander reports an unknown command
 }
 
 const hasOwnHelpWord = (noun: string) =>
-  noun === 'sync' || (nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun));
+  nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun);
+
+function lineOf(command: Command, { argv }: Invocation): TypedLine {
+  const path: string[] = [];
+  for (let at: Command | null = command; at && parentOf(at); at = parentOf(at)) path.unshift(at.name());
+  return typedLine(argv, path, takesValue);
+}
+
+/**
+ * Rejects words that look like an option, such as `-1`, or like a path of this machine where one of the library is
+ * meant. After `--`, words are words.
+ */
+async function rejectForeignWords({ args }: Command, line: TypedLine): Promise<void> {
+  const { words } = line;
+  const option = args.find((word) => /^-\d/.test(word));
+  const path = args.find((word) => /^\.{1,2}(?:\/|$)/.test(word));
+  if (words.includes('--') || !(option ?? path)) return;
+  if (option) throw new CommanderError(exitCodes.usage, 'commander.unknownOption', `unknown option '${option}'`);
+  const { findLine } = await import('./reference/suggestions.lazy.ts');
+  const answer = findLine(line, 'refused');
+  if (answer) throw usageError(`${answer.about} is a path of this machine`, answer.hint, answer.reason);
+}
+
+/** Rejects `-n` where it cannot be `--dry-run`. The tables say what it may be instead, such as `--limit` in `ls -n 5`. */
+async function rejectDryRun({ names }: TypedLine, command: Command): Promise<void> {
+  const { isReading } = await import('./reference/reading-commands.ts');
+  if (isReading(names[1], command.opts()))
+    throw usageError(`${names[0]} changes nothing, so it has no --dry-run`, 'leave -n out');
+}
+
+/** Adds to an error what does the same as the typed line, if the table has it. */
+async function answerLine(error: CodedError, line: TypedLine): Promise<CodedError> {
+  if (error.kind !== 'usage' && error.kind !== 'notFound') return error;
+  const { findLine } = await import('./reference/suggestions.lazy.ts');
+  const answer = findLine(line);
+  if (!answer || (error.kind === 'notFound' && !error.message.includes(answer.about ?? ''))) return error;
+  return error.with({ hint: answer.hint, ...(answer.reason !== undefined && { reason: answer.reason }) });
+}
 
 /** Converts a Commander error to a usage error. For an unknown command or option, suggests what does the same. */
-async function toUsageError(error: CommanderError, command: Command): Promise<CodedError> {
+async function toUsageError(error: CommanderError, command: Command, line: TypedLine): Promise<CodedError> {
   const [problem = ''] = error.message
     .replace(/^error: /, '')
     .replace(/^command-argument value (.*) is invalid for argument '(.*?)'/, '<$2> does not accept $1')
-    .replace(/^too many arguments for '(.*)'\. Expected (.*) but got (.*)\./, '$1 accepts $2, not $3')
+    .replace(/^too many arguments for '.*'\. Expected (.*) but got (.*)\./, `${line.names[0]} accepts $1, not $2`)
     .split('\n');
   const path: string[] = [];
   for (let at: Command | null = command; at?.name(); at = parentOf(at)) path.unshift(at.name());
   const [, unknown] = /unknown (?:command|option) '([^']+)'/.exec(problem) ?? [];
-  const help = `${path.join(' ')} --help`;
-  if (unknown === undefined) return usageError(problem || 'the command line is not valid', help);
-  const { findAlternative, findSuggestion } = await import('./reference/suggestions.lazy.ts');
+  const help = `${['mediactl', line.names[0]].filter(Boolean).join(' ')} --help`;
+  const { findAlternative, findLine, findMisspelled, findSuggestion } = await import('./reference/suggestions.lazy.ts');
+  const inLine = findLine(line);
+  if (unknown === undefined)
+    return usageError(problem || 'the command line is not valid', inLine?.hint ?? help, inLine?.reason);
   const known = unknown.startsWith('-')
     ? command.options.filter(({ hidden }) => !hidden).flatMap(({ long, short }) => [long, short])
     : [...command.commands.map((each) => each.name()), ...(path.length === 1 ? Object.keys(shortcuts) : [])];
   const [word = unknown] = unknown.split('=');
   const names = known.filter((each) => each !== undefined);
-  const answer = findAlternative(path.slice(1), word, names);
-  return usageError(problem, answer?.hint ?? findSuggestion(word, names) ?? help, answer?.reason);
+  const commands = path.slice(1);
+  const suggestion = () => {
+    const hint = findSuggestion(word, names);
+    return hint === undefined ? undefined : { hint, reason: undefined };
+  };
+  const answer =
+    (inLine?.matched.includes(unknown) ? inLine : undefined) ??
+    findAlternative(commands, word, names) ??
+    inLine ??
+    suggestion() ??
+    findMisspelled(commands, word, names);
+  return usageError(problem, answer?.hint ?? help, answer?.reason);
 }
 
 const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
@@ -294,9 +360,3 @@ function printError(terminal: Terminal, error: CodedError, machine: boolean) {
     ].join('\n'),
   );
 }
-
-/** Returns the default folders of this user. env-paths reads HOME when it is loaded, and so this file. */
-export const findUserFolders = () => {
-  const { config, data } = envPaths('mediactl', { suffix: '' });
-  return { config, state: data };
-};

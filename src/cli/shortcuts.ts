@@ -1,6 +1,5 @@
 /** Top-level words that stand for a longer command. */
 const table: Readonly<Record<string, { summary: string; expands: readonly string[] }>> = {
-  sync: { summary: 'upload new and changed files of a directory', expands: ['upload', '--sync'] },
   wait: { summary: 'wait until uploads are processed', expands: ['assets', 'wait'] },
   ls: { summary: 'list assets', expands: ['assets', 'ls'] },
   get: { summary: 'show one or more assets', expands: ['assets', 'get'] },
@@ -45,4 +44,20 @@ function findCommandIndex(argv: readonly string[], takesValue: (option: string) 
   let at = 0;
   while (argv[at]?.startsWith('-') && argv[at] !== '--') at += takesValue(argv[at] as string) ? 2 : 1;
   return at;
+}
+
+/** A command line: the command as it was typed and as it was expanded, without `mediactl`, and the words after it. */
+export type TypedLine = { names: readonly [typed: string, expanded: string]; words: readonly string[] };
+
+/** @param path names of the command that was called, such as `assets`, `ls` */
+export function typedLine(
+  argv: readonly string[],
+  path: readonly string[],
+  takesValue: (option: string) => boolean,
+): TypedLine {
+  const at = findCommandIndex(argv, takesValue);
+  const typed = argv[at] ?? '';
+  const isShort = Object.hasOwn(shortcuts, typed);
+  const names = [isShort ? typed : path.join(' '), path.join(' ')] as const;
+  return { names, words: argv.slice(at + (isShort ? 1 : path.length)) };
 }

@@ -9,6 +9,7 @@ export const errorTable = {
   partial_failure: 'partial',
   skipped: 'partial',
   list_changed: 'partial',
+  list_incomplete: 'partial',
   check_failed: 'partial',
   write_failed: 'unclassified',
   port_unavailable: 'unclassified',

@@ -8,7 +8,7 @@ import { causeOf, type ErrorCode, type ErrorKind, isRunEnding, kindOf, type Subc
 export type Remedies = {
   accept_rendition: [];
   check_base_url: [];
-  compare_download: [];
+  compare_download: [directory?: string, folder?: string];
   confirm_new_asset: [assetUid: string];
   create_parents: [path: string];
   get_playback_token: [];
@@ -26,8 +26,10 @@ export type Remedies = {
   show_asset: [assetUid: string, purpose: string];
   show_playback: [assetUid: string];
   show_urls: [assetUid: string];
+  wait_then_repeat: [assetUid: string];
   start_local_service: [];
   upload_directory: [path: string];
+  upload_moved: [path: string, folder: string];
   upload_spooled: [path: string];
   use_smaller_chunks: [];
   use_uids: [command?: string | undefined];
@@ -135,6 +137,9 @@ export class CodedError extends Error {
     };
   }
 }
+
+/** Error of a file or a result that cannot be written, after the work was done. */
+export class OutputFailed extends CodedError {}
 
 export type StoredError = {
   code: string;

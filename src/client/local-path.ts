@@ -1,5 +1,6 @@
-import { lstat, stat } from 'node:fs/promises';
-import { sep } from 'node:path';
+import type { BigIntStats } from 'node:fs';
+import { lstat, readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, sep } from 'node:path';
 import { isWindows } from '../contract/platform.ts';
 
 /*
@@ -23,6 +24,9 @@ export function rangeBelow(directory: string, separator: string = sep): [from: s
   return [bare + separator, bare + next];
 }
 
+/** Identifies a file or directory on this machine, whatever path leads to it. */
+export const inodeOf = ({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>) => `${dev} ${ino}`;
+
 /** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
 export const pathExists = (path: string) => lstat(path).then(() => true, mayExist);
 
@@ -30,6 +34,20 @@ export const pathExists = (path: string) => lstat(path).then(() => true, mayExis
 export const fileExists = (path: string) => lstat(path).then((found) => !found.isDirectory(), mayExist);
 
 const mayExist = ({ code }: NodeJS.ErrnoException) => code !== 'ENOENT' && code !== 'ENOTDIR';
+
+/**
+ * Returns the path of what exists, by a path whose letters may be composed in another way, as macOS writes them; undefined
+ * if nothing does.
+ */
+export async function findSpelling(path: string): Promise<string | undefined> {
+  if (await pathExists(path)) return path;
+  const parent = dirname(path);
+  const above = parent === path ? undefined : await findSpelling(parent);
+  if (above === undefined) return undefined;
+  const names = await readdir(above).catch(() => []); // no directory
+  const name = names.find((each) => each.normalize('NFC') === basename(path).normalize('NFC'));
+  return name === undefined ? undefined : join(above, name);
+}
 
 /** Returns true for a directory or a link to one, and false if that cannot be determined. */
 export const isDirectory = (path: string) =>

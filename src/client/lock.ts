@@ -3,24 +3,10 @@ import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { backoff, pollUntil } from '../contract/retry.ts';
-import { loadSqlite, type SqlDatabase } from '../contract/sqlite.ts';
 import { CodedError } from './errors.ts';
+import { openSqlite } from './load-package.ts';
 import { stateError, stateFailure } from './state-error.ts';
-import { createEmptyFile, makeFolder, makeStateFolder } from './state-files.ts';
-
-/** Loads a package that is installed beside mediactl. @throws CodedError `incomplete_install` (exit 1) if it is missing */
-export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
-  try {
-    return await load();
-  } catch (error) {
-    const [reason] = (error as Error).message.split('\n');
-    const explanation = { code: 'incomplete_install', reason, underlying: error } as const;
-    throw new CodedError(`the installation is incomplete: cannot load ${name}`, explanation);
-  }
-}
-
-/** Loads SQLite. @throws CodedError `incomplete_install` (exit 1) if Node.js has none and libsql is missing */
-export const openSqlite = async (path: string): Promise<SqlDatabase> => (await loadPackage('libsql', loadSqlite))(path);
+import { createEmptyFile, makeStateFolder } from './state-files.ts';
 
 /** An acquired lock. It is held until `release` is called or the process ends for any reason. */
 export type Lock = { /** Does nothing if it is released already. */ release(): void };
@@ -112,11 +98,22 @@ export async function retryUntilAcquired<T>(
   return (await pollUntil(undefined, check, { clock: waiting, intervalMs: () => backoff(0, lockPause, clock) })).result;
 }
 
-/** Runs `work` while holding a lock. Waits for the lock, and creates the folder of the lock file if it is missing. */
-export async function withLock<T>(request: LockRequest, work: () => Promise<T>): Promise<T> {
-  await makeFolder(dirname(request.path));
-  const lock = await retryUntilAcquired(request.path, request, () => tryLock(request.path));
+/** Acquires a lock. Waits for it, and creates the folder of the lock file if it is missing. */
+export async function waitForLock(request: LockRequest): Promise<Lock & { hasWaited: boolean }> {
+  await makeStateFolder(dirname(request.path));
+  let attempts = 0;
+  const attempt = () => {
+    attempts++;
+    return tryLock(request.path);
+  };
+  const lock = await retryUntilAcquired(request.path, request, attempt);
   if (!lock) throw request.busy();
+  return { ...lock, hasWaited: attempts > 1 };
+}
+
+/** Runs `work` while holding a lock, for which it waits. */
+export async function withLock<T>(request: LockRequest, work: () => Promise<T>): Promise<T> {
+  const lock = await waitForLock(request);
   try {
     return await work();
   } finally {

@@ -48,3 +48,9 @@ export async function runEach<T, R>(
   await Promise.all(Array.from({ length: lanes }, worker));
   return results;
 }
+
+/** Returns at most `count` of some items, spread evenly. */
+export function sampleOf<T>(items: readonly T[], count: number): T[] {
+  const step = Math.max(1, items.length / count);
+  return items.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step));
+}

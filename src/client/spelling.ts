@@ -1,14 +1,26 @@
 /** Most errors of spelling in a word. With two in six letters, `import` would be a spelling of `export`. */
 const maxDistance = (length: number) => (length <= 7 ? 1 : length <= 10 ? 2 : 3);
 
-/** Returns the known words whose spelling is closest to an unknown one; none if no word is close. */
-export function closestSpellings(unknown: string, known: readonly string[]): string[] {
+/**
+ * Returns the known words whose spelling is closest to an unknown one; none if no word is close.
+ *
+ * @param most most errors of spelling; by default as many as its length allows
+ */
+export function closestSpellings(unknown: string, known: readonly string[], most?: number): string[] {
   const word = unknown.replace(/^-+/, '');
   if (word.length === 1) return known.filter((each) => each.toLowerCase() === unknown.toLowerCase());
-  const apart = known.map((each) => ({ each, by: editDistance(word, each.replace(/^-+/, '')) }));
+  const apart = known
+    .filter((each) => !isOpposite(word, each.replace(/^-+/, '')))
+    .map((each) => ({ each, by: editDistance(word, each.replace(/^-+/, '')) }));
   const least = Math.min(...apart.map(({ by }) => by));
-  return least <= maxDistance(word.length) ? apart.filter(({ by }) => by === least).map(({ each }) => each) : [];
+  return least <= (most ?? maxDistance(word.length))
+    ? apart.filter(({ by }) => by === least).map(({ each }) => each)
+    : [];
 }
+
+/** Returns true for words such as `no-wait` and `wait`, or `mount` and `unmount`. */
+const isOpposite = (one: string, other: string) =>
+  ['no-', 'un'].some((prefix) => one === prefix + other || other === prefix + one);
 
 /** Returns the edit distance, counting a swap of adjacent letters as one edit (optimal string alignment). */
 function editDistance(one: string, other: string): number {

@@ -7,16 +7,16 @@ import { CodedError } from './errors.ts';
 import { isDirectory, pathExists } from './local-path.ts';
 
 /**
- * Creates a folder with mode 0700 and any missing parents. Does nothing if the folder exists. Tries each level only
+ * Creates a folder and any missing parents. Does nothing if the folder exists. Tries each level only
  * once instead of using `mkdir` with `recursive`, which never returns on file systems such as /proc that report
  * ENOENT for an existing folder.
  *
  * @throws CodedError `invalid_folder` (exit 2), or `write_failed` (exit 1) if another path would not help, with the system's reason and
  *   `hint`
  */
-export async function makeFolder(path: string, hint?: string): Promise<void> {
+async function makeFolderOf(mode: number, path: string, hint?: string): Promise<void> {
   try {
-    await createRecursively(path);
+    await createRecursively(path, mode);
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException;
     throw new CodedError(`cannot create the directory ${path}`, {
@@ -28,8 +28,11 @@ export async function makeFolder(path: string, hint?: string): Promise<void> {
   }
 }
 
-/** Creates a folder for state files. @throws CodedError `invalid_folder` or `write_failed` if it cannot be created */
-export const makeStateFolder = (path: string) => makeFolder(path, 'use another state folder');
+/** Creates a folder for a person's files, with the mode of the umask. @throws CodedError as `makeFolderOf` */
+export const makeFolder = (path: string, hint?: string) => makeFolderOf(0o777, path, hint);
+
+/** Creates a folder with mode 0700 for keys and state. @throws CodedError as `makeFolderOf` */
+export const makeStateFolder = (path: string, hint = 'use another state folder') => makeFolderOf(0o700, path, hint);
 
 /** Creates an empty file with mode 0600 for SQLite, which would make it readable by others. */
 export const createEmptyFile = (path: string) => open(path, 'wx', 0o600).then((handle) => handle.close());
@@ -110,14 +113,14 @@ const replacePauseMs = 100;
 
 const resourceErrnos = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 
-async function createRecursively(path: string, isLastTry = false): Promise<void> {
+async function createRecursively(path: string, mode: number, isLastTry = false): Promise<void> {
   try {
-    await mkdir(path, { mode: 0o700 });
+    await mkdir(path, { mode });
   } catch (error) {
     if (await isDirectory(path)) return;
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLastTry) throw error;
     const above = dirname(path);
-    if (!(await isDirectory(above))) await createRecursively(above); // otherwise another process created it
-    await createRecursively(path, true);
+    if (!(await isDirectory(above))) await createRecursively(above, mode); // otherwise another process created it
+    await createRecursively(path, mode, true);
   }
 }

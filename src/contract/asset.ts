@@ -30,11 +30,6 @@ function slugOf(tag: unknown): string | undefined {
   return typeof read === 'string' && read !== '' ? read : undefined;
 }
 
-/** Returns the uid of an asset's workspace; undefined if the record does not show it. */
-export function workspaceOf({ workspace, workspace_uid }: AssetRecord): string | undefined {
-  return asText(workspace_uid) ?? asText(workspace) ?? asText(asObject(workspace).uid);
-}
-
 /** An asset, as local files are compared with it. */
 export type ListedAsset = { uid: string; name: string; sizeBytes: number | null };
 

@@ -189,7 +189,7 @@ const assumptionsById = {
     topic: 'reach of the `parent` filter',
     assumed: 'folders of the primary workspace, and `root` is its top level; direct children only',
     tolerated:
-      'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, a folder is compared with one below it before a path, a glob or a bulk change',
+      'a path or --folder elsewhere is an error before the request; an asset that shows another workspace or folder is one, too; where records show no folder, an asset is in the deepest folder that lists it, and a change is refused if a folder also lists what is below it',
   },
   A27: {
     section: '§2, §4 Playback',
@@ -204,6 +204,52 @@ const assumptionsById = {
     assumed: 'the same `name` and `size` as a file: probably the same, not compared',
     tolerated:
       'a field whose name contains `blake3` is compared; without `size`, the file is uploaded beside it, with a warning',
+  },
+  A29: {
+    section: '§2 Video and asset records',
+    topic: 'workspace of an asset',
+    assumed: '`workspace_uid`, `workspace`, `workspace_id`, `workspaces` or `workspace_name`, all optional',
+    tolerated:
+      'a uid, a name, an object with either, or a list; text that is the name of no workspace is not known, and neither is a record without any; what the filter `parent` lists is in the primary workspace',
+    names: { asset_workspace: ['workspace_uid', 'workspace', 'workspace_id', 'workspaces', 'workspace_name'] },
+  },
+  A30: {
+    section: '§4 Filters',
+    topic: 'names that `search` finds ("full-text match")',
+    assumed: 'a search for the whole name of an asset finds the asset',
+    tolerated:
+      'a path is looked up in the list of its folder, whatever a search finds; a name that is not found is "not found by the service’s search"',
+  },
+  A31: {
+    section: '§4 Assets',
+    topic: 'GET of an asset after its DELETE ("soft delete")',
+    assumed: '404 or 410: it is in the trash',
+    tolerated:
+      'any other answer proves nothing: an asset that is still listed 3 seconds later is still there (exit 6), another one is in the trash',
+  },
+  A32: {
+    section: '§4 Filters',
+    topic: 'day of `created_after` and `created_before`',
+    assumed: 'a day of UTC',
+    tolerated: 'days of another time zone: assets of the first and last hours of a day are listed a day off',
+  },
+  A33: {
+    section: '§2 Video and asset records',
+    topic: 'unit of `duration`',
+    assumed: 'seconds, as a number or a decimal text',
+    tolerated: 'any other text is shown as it is, and counts as no duration',
+  },
+  A34: {
+    section: '§4 Assets',
+    topic: 'workspaces that a list and a search reach',
+    assumed: 'all that the API key can see',
+    tolerated: 'only one of them: nothing is left out then',
+  },
+  A35: {
+    section: '§4 Endpoints',
+    topic: 'redirects',
+    assumed: 'none: paths end with a slash',
+    tolerated: 'a GET follows one within the same origin; a write does not, and says where it leads',
   },
 } as const satisfies Record<string, Omit<Assumption, 'id'>>;
 

@@ -33,3 +33,15 @@ export const formatTimeOfDay = (time: number) =>
 /** Formats a wait until a time (milliseconds since the epoch), as in `waiting 50:00, until 14:07`. */
 export const formatWait = (until: number, now: number) =>
   `waiting ${formatDuration(Math.ceil((until - now) / 1000))}, until ${formatTimeOfDay(until)}`;
+
+/** @param kept requests that remain, but that bulk work leaves to other commands */
+export const describeRateLimit = (kept?: { left: number; limit: number }): string =>
+  kept
+    ? `rate limit reached: ${kept.left} of ${kept.limit} requests are kept in reserve for other commands`
+    : 'rate limit reached';
+
+/** Describes which workspaces a list has, if that is not only the one in use. */
+export function describeScope({ isAll, leftOut }: { isAll: boolean; leftOut: number }): string | undefined {
+  if (isAll) return 'all workspaces';
+  return leftOut > 0 ? `${pluralize(leftOut, 'asset')} of other workspaces left out` : undefined;
+}

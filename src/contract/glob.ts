@@ -13,9 +13,9 @@ export const isGlobstar = (name: string) => /^\*{2,}$/.test(name);
 export const unescapeGlob = (glob: string) => glob.replace(/\\(.)/gsu, '$1');
 
 /**
- * Returns a function that matches paths, relative and with slashes, with any of several globs. It takes at most the
- * square of the path's length: a part between two wildcards is never moved again once it was found, since nothing that
- * follows could then match that did not match before.
+ * Returns a function that matches paths, relative and with slashes, with any of several globs. Composed and decomposed
+ * letters are the same. It takes at most the square of the path's length: a part between two wildcards is never moved
+ * again once it was found, since nothing that follows could then match that did not match before.
  *
  * @param alternatives results of `expandBraces`
  */
@@ -28,7 +28,7 @@ export function compileGlobs(
   const commit = (source: string) => `(?=(?<g${++groups}>${source}))\\k<g${groups}>`;
   const sourceOf = (glob: string) => {
     const parts: string[][] = [[]];
-    for (const name of glob.split('/').filter(Boolean))
+    for (const name of glob.normalize('NFC').split('/').filter(Boolean))
       if (isGlobstar(name)) parts.push([]);
       else parts.at(-1)?.push(nameSource(name, commit));
     const directories = (names: readonly string[]) => names.map((name) => `${name}/`).join('');
@@ -40,7 +40,7 @@ export function compileGlobs(
     return directories(first) + between + (last.length > 0 ? `(?:[^/]*/)*${last.join('/')}` : '.*');
   };
   const regExp = new RegExp(`^(?:${alternatives.map(sourceOf).join('|')})$`, ignoreCase ? 'sui' : 'su');
-  return (relativePath) => regExp.test(relativePath);
+  return (relativePath) => regExp.test(relativePath.normalize('NFC'));
 }
 
 /** Returns the regular expression of one name. @param commit makes an expression that is not tried again */

@@ -4,6 +4,9 @@ import { normalizeName } from './json-values.ts';
 
 export const tusVersion = '1.0.0';
 
+/** Default time after which a silent service ends an attempt to upload. */
+export const defaultIdleTimeoutMs = 120_000;
+
 const maxChunkMiB = 50;
 /** Maximum size of an upload chunk, and its default ("Body: raw bytes, at most 50 MiB per request.", §4). */
 export const maxChunkBytes = maxChunkMiB * 1024 * 1024;

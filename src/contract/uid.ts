@@ -2,6 +2,9 @@
 export const isUid = (text: string) =>
   /^[0-9a-f]{8}(-?)[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{4}\1[0-9a-f]{12}$/i.test(text);
 
+/** Number of digits that a user types at least of a uid or of the id of a change. */
+export const minTypedDigits = 6;
+
 /** Returns true for the beginning of a UUID that has at least six hexadecimal digits. */
 export const isUidPrefix = (text: string) =>
   text.length < 36 && /^[0-9a-f]{6,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);

@@ -21,6 +21,7 @@ const handedOver = { isSent: true, isThere: false, isCompared: false } as const;
 const missing = { isSent: false, isThere: false, isCompared: false } as const;
 
 const uncompared = 'same name and size, not compared';
+const leftOut = 'an unfinished or deleted file of another program, or one of mediactl itself';
 const busy = 'being uploaded by another run';
 
 /** Outcomes of one file of a run, in the order in which its summary counts them. */
@@ -47,6 +48,7 @@ export const uploadOutcomes = {
     summary: 'skipped: same name',
     result: 'skipped: same name',
   },
+  left_out: { ...missing, meaning: `${leftOut}, which left_by names`, summary: 'left out', result: 'left out' },
   busy: { ...missing, meaning: 'another run is uploading it', summary: busy, result: busy },
   queued: { ...handedOver, meaning: 'for a worker', summary: 'queued', result: 'queued as' },
   failed: { ...missing, meaning: 'see error', summary: 'failed', result: 'failed' },
@@ -94,16 +96,12 @@ export const plannedOutcomes = {
   new: { isSent: true, meaning: 'to be uploaded', plan: 'new' },
   changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed' },
   resumed: { isSent: true, meaning: 'the rest of an unfinished upload', plan: 'to resume' },
-  conflict: {
-    isSent: false,
-    meaning: 'changed since its upload began; see error',
-    plan: 'changed since the upload began',
-  },
   duplicate: kept('duplicate', 'duplicate content'),
   same_name_and_size: kept('same_name_and_size', uncompared),
   exists: kept('exists', 'same name, skipped'),
   deleted: { isSent: false, meaning: 'an asset whose file is gone', plan: 'to the trash' },
-} as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'resumed' | 'conflict' | 'deleted', PlannedRow>;
+  left_out: { isSent: false, meaning: uploadOutcomes.left_out.meaning, plan: 'left out' },
+} as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'resumed' | 'deleted' | 'left_out', PlannedRow>;
 
 /** Predicted outcome of a file, or of an asset whose file is gone. See `plannedOutcomes` for what each means. */
 export type PlannedOutcome = keyof typeof plannedOutcomes;

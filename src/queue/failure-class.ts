@@ -10,8 +10,8 @@ import { workerNames } from './queue-status.ts';
 const transientKinds: readonly ErrorKind[] = ['unreachable', 'rateLimited', 'unclassified'];
 
 const maxStandbyMs = 1_000;
-/** Maximum delay of a foreign file, during which no worker can take it. */
-const maxForeignDelayMs = 30_000;
+/** Maximum delay of a foreign file, during which no worker can take it; after it, any worker may be the first again. */
+const maxForeignDelayMs = 5_000;
 /** Pause after each foreign file, so that thousands of them do not occupy the processor. */
 const foreignPauseMs = 5;
 

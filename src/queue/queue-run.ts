@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { asCodedError, CodedError, endsTheRun } from '../client/errors.ts';
-import type { BatchDeps, BatchRun, RunOptions, RunResult } from '../client/upload/batch/batch-uploader.ts';
+import type { BatchRun, RunResult } from '../client/upload/batch/batch-uploader.ts';
 import { Channel } from '../client/upload/batch/channel.ts';
 import { followFiles } from '../client/upload/batch/follow-files.ts';
 import { decideFiles, emptyPlan, type FollowedFile } from '../client/upload/batch/plan.ts';
 import { ReadyWatch, reportFailedBefore } from '../client/upload/batch/ready-watch.ts';
+import type { UploadPorts } from '../client/upload/batch/upload-ports.ts';
 import { type Candidates, Decider } from '../client/upload/decide/decide.ts';
 import { saveRecords } from '../client/upload/decide/decision.ts';
 import { newMetadata, unwrittenError } from '../client/upload/decide/metadata.ts';
+import type { UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../client/upload/session/file-outcome.ts';
 import {
   fileAt,
@@ -53,14 +55,15 @@ type QueuedTask = {
   given: GivenMetadata;
 };
 
-type QueueRunDeps = BatchDeps & { wrapQueueing?: ((work: () => Promise<void>) => Promise<void>) | undefined };
+/** @property wrapQueueing runs the queueing of files, of which there can be many */
+type QueueRunPorts = UploadPorts & { wrapQueueing(work: () => Promise<void>): Promise<void> };
 
 /** Adds all files without a receipt to a queue, deduped by file and folder. With `--wait`, waits for their upload. */
 export class QueueRun implements BatchRun {
   readonly #client: QueueClient;
   readonly #roots: Roots;
-  readonly #options: RunOptions;
-  readonly #deps: QueueRunDeps;
+  readonly #options: UploadSettings;
+  readonly #deps: QueueRunPorts;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #contentTypes = loadContentTypes();
   readonly #plan = emptyPlan();
@@ -76,13 +79,13 @@ export class QueueRun implements BatchRun {
   #remaining = 0;
 
   /** @param options if `timeoutMs` is set, the run waits until the assets are ready */
-  constructor(client: QueueClient, roots: Roots, options: RunOptions, deps: QueueRunDeps) {
+  constructor(client: QueueClient, roots: Roots, options: UploadSettings, deps: QueueRunPorts) {
     this.#client = client;
     this.#roots = roots;
     this.#options = options;
     this.#deps = deps;
     // The unfinished uploads of this machine are not those of the workers.
-    this.#decider = new Decider(options, { ...deps, store: undefined, decidesAgain: false });
+    this.#decider = new Decider(options, { ...deps, store: undefined }, false);
     if (options.timeoutMs === undefined) return;
     this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
@@ -101,8 +104,7 @@ export class QueueRun implements BatchRun {
   }
 
   async #run(candidates: Candidates): Promise<void> {
-    const { wrapQueueing = (work) => work() } = this.#deps;
-    const queueAll = () => wrapQueueing(() => this.#queueAll(candidates));
+    const queueAll = () => this.#deps.wrapQueueing(() => this.#queueAll(candidates));
     if (this.#readyWatch) return this.#readyWatch.runWhile(() => this.#followWhile(queueAll));
     await queueAll();
     await reportFailedBefore(this.#deps, this.#failedBefore, {
@@ -169,7 +171,7 @@ export class QueueRun implements BatchRun {
     const done = (outcome: FileOutcome) => this.#reportOrWatch(outcome);
     const ageMs = startAge(this.#deps.api.transport.clock);
     const unknown = await this.#reportKnown(batch);
-    const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, done);
+    const decided = await decideFiles(unknown, this.#plan, this.#decider, this.#options, undefined, done);
     await saveRecords(this.#deps, decided.records);
     if (batch.length > 0) await this.#deps.onPlan?.(this.#plan, false);
     const files = [...decided.files.keys(), ...(await this.#follow(decided.followed, ageMs))];
@@ -185,7 +187,7 @@ export class QueueRun implements BatchRun {
       this.#remaining += files.length;
       return [];
     }
-    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs });
+    const { outcomes, toSend } = await followFiles(files, this.#deps, this.#options, ageMs);
     for (const outcome of outcomes) {
       if (outcome.error) this.#stopIfFatal(outcome.error);
       this.#reportOrWatch(outcome);
@@ -309,7 +311,8 @@ export class QueueRun implements BatchRun {
   async #createTask(file: UploadFile): Promise<QueuedTask> {
     const { folders, api } = this.#deps;
     const contentType = await this.#contentTypes;
-    const { workspace, about: defaults, chunkBytes, requireChecksum, existing } = this.#options;
+    const { about: defaults, chunkBytes, requireChecksum, existing } = this.#options;
+    const { workspace } = this.#deps;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, realPath = path } = file;
     const stableSource = isHttpUrl(path) ? { path: realPath } : this.#roots.toTaskSource(realPath);
     const folder = await folders.findOrCreate(file);

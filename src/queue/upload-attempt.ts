@@ -1,11 +1,13 @@
 import type { Api } from '../client/api/api.ts';
 import { decideByEntry } from '../client/upload/decide/by-entry.ts';
-import { fileTimesOf, isUnchanged, versionOf } from '../client/upload/decide/by-receipt.ts';
+import { fileTimesOf, findOwnReceipt, isUnchanged, versionOf } from '../client/upload/decide/by-receipt.ts';
 import { sendNew } from '../client/upload/decide/decision.ts';
+import type { UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../client/upload/session/events.ts';
 import { toUploaded, type Uploaded } from '../client/upload/session/file-outcome.ts';
+import type { FirstCreation } from '../client/upload/session/first-creation.ts';
+import type { Throttle } from '../client/upload/session/throttle.ts';
 import { type OpenedUpload, openUpload } from '../client/upload/session/upload.ts';
-import type { UploadDeps } from '../client/upload/session/upload-deps.ts';
 import type { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { fileChanged, type UploadSource } from '../client/upload/sources/source.ts';
 import { fileAt, type TargetedFile } from '../client/upload/sources/upload-file.ts';
@@ -20,33 +22,37 @@ import type { Claim } from './shared-store.ts';
 import { aboutOf, serviceMismatch, type UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
-export type AttemptDeps = Pick<UploadDeps, 'api' | 'throttle' | 'profile' | 'onEvent' | 'firstCreation'> & {
+export type WorkerPorts = {
+  api: Api;
+  /** Limits the bytes of all files together; undefined for no limit. */
+  throttle: Throttle | undefined;
+  profile: string;
+  onEvent: OnUploadEvent;
   roots: Roots;
   ownFiles: OwnFiles;
   openAddress: OpenUrl;
   /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
-  receipts: Pick<Receipts, 'find' | 'save' | 'saveOrphan'> | undefined;
+  receipts: Receipts | undefined;
   signal: AbortSignal;
 };
 
-type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease };
-
-export type UploadAttemptOptions = { idleTimeoutMs: number };
+/** @property firstCreation shared by all uploads of the worker */
+type ClaimedUpload = { job: QueueJob; task: UploadTask; claim: Claim; lease: Lease; firstCreation: FirstCreation };
 
 /** Uploads one queued file. Its entry is in the queue's store, for other workers. Sends nothing after the lease is lost. */
 export class UploadAttempt {
   readonly #claimed: ClaimedUpload;
-  readonly #options: UploadAttemptOptions;
-  readonly #deps: AttemptDeps;
+  readonly #settings: UploadSettings;
+  readonly #deps: WorkerPorts;
   readonly #api: Api;
   readonly #store: UploadStore;
   #requests = 0;
   #source: UploadSource | undefined;
 
-  constructor(client: QueueClient, claimed: ClaimedUpload, options: UploadAttemptOptions, deps: AttemptDeps) {
+  constructor(client: QueueClient, claimed: ClaimedUpload, settings: UploadSettings, deps: WorkerPorts) {
     const { task, claim, lease } = claimed;
     this.#claimed = claimed;
-    this.#options = options;
+    this.#settings = settings;
     this.#deps = deps;
     this.#store = createAttemptStore(client, claim, lease);
     this.#api = deps.api.withObserver({
@@ -82,13 +88,12 @@ export class UploadAttempt {
   }
 
   #open(): Promise<OpenedUpload> {
-    const { job, task, lease } = this.#claimed;
-    const { throttle, profile, signal, firstCreation } = this.#deps;
-    const { idleTimeoutMs } = this.#options;
+    const { job, task, lease, firstCreation } = this.#claimed;
+    const { throttle, profile, signal } = this.#deps;
     const { chunkBytes, requireChecksum } = task;
     return openUpload(
       toUploadFile(job.id, task),
-      { chunkBytes, idleTimeoutMs, requireChecksum },
+      { ...this.#settings, chunkBytes, requireChecksum },
       {
         api: this.#api,
         store: this.#store,
@@ -135,9 +140,11 @@ export class UploadAttempt {
     const { task } = this.#claimed;
     const source = this.#source;
     if (!source || task.forceId !== undefined) return undefined;
-    const receipt = await this.#deps.receipts?.find(localReceiptKeyOf(task, source));
+    const { path, identity } = source;
+    const key = localReceiptKeyOf(task, source);
+    const receipt = await findOwnReceipt(this.#deps.receipts, key, { path, sizeBytes: identity.sizeBytes });
     const isSame = receipt?.name === (task.name ?? task.filename);
-    if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, source.identity)) return undefined;
+    if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, identity)) return undefined;
     const exists = await this.#api.assets.get(receipt.assetUid).then(
       () => true,
       ({ kind }) => kind !== 'notFound',

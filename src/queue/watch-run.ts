@@ -13,7 +13,7 @@ import { countUnfinished } from './queue-status.ts';
 import type { TaskProgress } from './task.ts';
 
 type WatchRunDeps = Pick<JobTrackerDeps, 'clock' | 'signal' | 'onEvent'> & {
-  onPlanned(planned: RunEvent & { event: 'planned' }): void;
+  onPlanned(planned: RunEvent): void;
 };
 
 const countIntervalMs = 1_000;
@@ -91,7 +91,8 @@ export class WatchRun implements BatchRun {
   /** Counts the unfinished files, and reports the total if it has changed. */
   async #count(): Promise<void> {
     const { clock, onPlanned } = this.#deps;
-    if (clock.now() < this.#nextCountAt) return;
+    // At the end, files are counted once more: their outcomes may have come after the last count.
+    if (clock.now() < this.#nextCountAt && this.#unfinished > 0) return;
     this.#unfinished = await countUnfinished(this.#client);
     this.#nextCountAt = clock.now() + countIntervalMs;
     const { new: planned } = this.#plan.totals;

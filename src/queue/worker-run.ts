@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '../client/error-table.ts';
 import { asCodedError, type CodedError, type Remedy, type StoredError } from '../client/errors.ts';
 import { Channel } from '../client/upload/batch/channel.ts';
+import type { UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import type { RunEvent } from '../client/upload/session/events.ts';
 import { createOutcome, type FileOutcome } from '../client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../client/upload/session/first-creation.ts';
@@ -15,13 +16,14 @@ import { Lease } from './lease.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import { RecentResults } from './recent-results.ts';
 import { aboutOf, parseTask, type TaskProgress, type TaskResult, type UploadTask } from './task.ts';
-import { type AttemptDeps, UploadAttempt, type UploadAttemptOptions } from './upload-attempt.ts';
+import { UploadAttempt, type WorkerPorts } from './upload-attempt.ts';
 import { pausedError, WorkerHealth } from './worker-health.ts';
 
-export type WorkerRunOptions = UploadAttemptOptions & {
+export type WorkerRunOptions = {
+  /** What holds for all files, also those that other machines have queued. */
+  settings: UploadSettings;
   /** Name of this worker, shown to other machines. */
   name: string;
-  concurrency: number;
   /** Time without a heartbeat after which another worker gets the file. */
   leaseMs: number;
   /** Number of stalls, such as worker crashes, after which a job fails. */
@@ -30,8 +32,8 @@ export type WorkerRunOptions = UploadAttemptOptions & {
 
 type QueueWorker = Awaited<ReturnType<QueueClient['worker']>>;
 
-type WorkerRunDeps = Omit<AttemptDeps, 'firstCreation'> & {
-  onPlanned(planned: RunEvent & { event: 'planned' }): void;
+type WorkerRunDeps = WorkerPorts & {
+  onPlanned(planned: RunEvent): void;
   warn(text: string): void;
   /** Returns the error with its cause and next step, for a log. */
   describe(error: CodedError): string;
@@ -167,7 +169,7 @@ export class WorkerRun {
     let emptyInRow = 0;
     for (;;) {
       signal.throwIfAborted();
-      const slots = this.#health.isHalfOpen ? 1 : this.#options.concurrency;
+      const slots = this.#health.isHalfOpen ? 1 : this.#options.settings.transfers;
       if (running.size >= slots) {
         await withGrace(Promise.race(running), { clock, signal });
         continue;
@@ -245,9 +247,9 @@ export class WorkerRun {
     this.#planned.bytes += task.sizeBytes;
     const { files, bytes } = this.#planned;
     this.#deps.onPlanned({ event: 'planned', files_total: files, bytes_total: bytes, files_skipped: 0 });
-    const firstCreation = this.#firstCreation;
-    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal, firstCreation };
-    const attempt = new UploadAttempt(this.#client, { job, task, claim, lease }, this.#options, deps);
+    const claimed = { job, task, claim, lease, firstCreation: this.#firstCreation };
+    const deps = { ...this.#deps, onEvent: this.#progressListener(job), signal };
+    const attempt = new UploadAttempt(this.#client, claimed, this.#options.settings, deps);
     const { uploaded, requests } = await attempt.run();
     const durationMs = this.#clock.now() - startedAt;
     const result = toTaskResult(uploaded, {
@@ -348,7 +350,7 @@ export class WorkerRun {
   }
 
   /** Returns a listener that forwards a job's events, and writes its progress to the queue at most once a second. */
-  #progressListener(job: QueueJob): AttemptDeps['onEvent'] {
+  #progressListener(job: QueueJob): WorkerPorts['onEvent'] {
     const clock = this.#clock;
     const { name: worker } = this.#options;
     let reportedAt = clock.now();

@@ -23,6 +23,7 @@ const callback = z.optional(
 
 export const uid = z.string().check(z.refine(isUid, 'it must be a uid'));
 export const uids = z.array(z.string());
+export const validUids = z.array(uid).check(z.minLength(1));
 export const domains = texts;
 export const isRestricted = z.boolean();
 
@@ -34,16 +35,25 @@ const call = {
 /** Options of a call that has no others. */
 export const callOptions = z.strictObject(call);
 
-export const clientOptions = z.strictObject({
-  baseUrl: z.union([z.string(), z.instanceof(URL)]),
-  apiKey: z.string(),
+const ofProfile = {
   workspace: z.optional(text),
-  primaryWorkspace: z.optional(uid),
-  stateDir: z.optional(text),
-  history: flag,
   signal: call.signal,
   maxWaitMs: z.optional(z.number().check(z.minimum(0))),
   requestTimeoutMs: z.optional(z.number().check(z.minimum(1), z.maximum(2 ** 31 - 1))),
+  onNotice: callback,
+  userAgent: z.optional(z.string().check(z.regex(/^[\x20-\x7e]*$/, 'it must contain only printable ASCII characters'))),
+};
+
+/** Options of a client whose account is that of a profile. */
+export const profileOptions = z.strictObject(ofProfile);
+
+export const clientOptions = z.strictObject({
+  ...ofProfile,
+  baseUrl: z.union([z.string(), z.instanceof(URL)]),
+  apiKey: z.string(),
+  primaryWorkspace: z.optional(uid),
+  stateDir: z.optional(text),
+  history: flag,
   proxy: z.optional(
     z.strictObject({
       httpProxy: z.optional(z.string()),
@@ -52,16 +62,20 @@ export const clientOptions = z.strictObject({
     }),
   ),
   fieldNames: z.optional(z.partialRecord(z.enum(nameKeys as [string, ...string[]]), text)),
-  onNotice: callback,
-  userAgent: z.optional(z.string().check(z.regex(/^[\x20-\x7e]*$/, 'it must contain only printable ASCII characters'))),
 });
 
-export const assetQuery = z.strictObject({
+const followed = {
   search: z.optional(text),
   type: z.optional(text),
-  status: z.optional(text),
   tag: z.optional(presentTag),
   folder: z.optional(text),
+};
+
+export const followQuery = z.strictObject(followed);
+
+export const assetQuery = z.strictObject({
+  ...followed,
+  status: z.optional(text),
   createdAfter: z.optional(day),
   createdBefore: z.optional(day),
   ordering: z.optional(z.enum(['created_at', '-created_at', 'name', '-name', 'duration', '-duration'])),
@@ -74,15 +88,26 @@ export const assetChange = z.strictObject({
   tags: z.optional(z.array(newTag)),
   addTags: z.optional(z.array(newTag)),
   removeTags: z.optional(z.array(presentTag)),
+  folder: z.optional(text),
 });
+
+/** `planned` has records as the service sent them. */
+export const updateAllOptions = z.strictObject({ ...call, planned: z.optional(z.array(z.looseObject({ uid }))) });
 
 export const waitOptions = z.strictObject({ ...call, timeoutMs: z.optional(z.number().check(z.minimum(0))) });
 
-export const downloadOptions = z.strictObject({
-  ...call,
-  overwrite: flag,
-  acceptRendition: flag,
-  onProgress: callback,
+export const followOptions = z.strictObject({ ...call, since: z.optional(text) });
+
+export const removeOptions = z.strictObject({ ...call, recursive: flag });
+
+const eachDownload = { ...call, overwrite: flag, acceptRendition: flag, onProgress: callback };
+
+export const downloadOptions = z.strictObject(eachDownload);
+
+export const folderDownloadOptions = z.strictObject({
+  ...eachDownload,
+  flatten: flag,
+  transfers: z.optional(positiveInteger),
 });
 
 const eachUpload = {
@@ -92,6 +117,7 @@ const eachUpload = {
   contentType: z.optional(text),
   tags: z.optional(z.array(newTag)),
   existing: z.optional(z.enum(['content', 'file', 'anywhere', 'upload'])),
+  roots: z.optional(texts),
   requireChecksum: flag,
   limitRate: z.optional(z.number().check(z.minimum(1))),
   chunkBytes: z.optional(positiveInteger.check(z.maximum(maxChunkBytes))),
@@ -100,11 +126,19 @@ const eachUpload = {
 
 export const uploadOptions = z.strictObject({ ...eachUpload, name: z.optional(text) });
 
+const choice = { include: z.optional(texts), exclude: z.optional(texts), allFiles: flag };
+
+export const checkOptions = z.strictObject({
+  ...call,
+  ...choice,
+  folder: z.optional(text),
+  download: flag,
+  onProgress: callback,
+});
+
 export const directoryOptions = z.strictObject({
   ...eachUpload,
-  include: z.optional(texts),
-  exclude: z.optional(texts),
-  allFiles: flag,
+  ...choice,
   flatten: flag,
   transfers: z.optional(positiveInteger),
 });

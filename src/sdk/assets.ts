@@ -1,25 +1,29 @@
+import { incompleteLists, type ListGap } from '../client/api/pagination.ts';
 import type { WantedChange } from '../client/changes/items.ts';
 import { checkedEdit } from '../client/changes/tag-change.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isGlob } from '../client/glob.ts';
 import { assertShownFilters } from '../client/library/filter-checks.ts';
+import { followAssets } from '../client/library/follow-assets.ts';
+import type { Library } from '../client/library/library.ts';
 import { isLibraryPath } from '../client/library/library-paths.ts';
-import { downloadMedia, resolveDownload } from '../client/library/media-download.ts';
 import { parsePlayables } from '../client/library/playables.ts';
 import { resolvePlayback } from '../client/library/playback.ts';
 import { byUid, findAssets } from '../client/library/select-assets.ts';
 import { waitForAssets } from '../client/library/wait-for-assets.ts';
+import { ListScope } from '../client/library/workspace-in-use.ts';
 import { Channel } from '../client/upload/batch/channel.ts';
 import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts';
-import { systemClock } from '../contract/clock.ts';
+import { startAge, systemClock } from '../contract/clock.ts';
 import { pluralize } from '../contract/figures.ts';
 import { asText } from '../contract/json-values.ts';
-import { isUid } from '../contract/uid.ts';
+import type { AssetRecord } from '../contract/types.ts';
+import { isUid, normalizeUid } from '../contract/uid.ts';
 import * as argument from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
+import { createDownload } from './downloads.ts';
 import { folderUid } from './folders.ts';
 import type * as Public from './public-types.ts';
-import { saveAs } from './save-as.ts';
 
 const defaultWaitMs = 30 * 60_000;
 
@@ -41,21 +45,30 @@ export const createAssets = (parts: ClientParts): AssetFunctions => ({
   ...createReads(parts),
   ...createWrites(parts),
   ...createWait(parts),
+  ...createFollow(parts),
   ...createMedia(parts),
 });
 
+const scopeOf = ({ workspaceInUse }: Library, { parent }: AssetFilters) =>
+  new ListScope(workspaceInUse, parent === undefined ? 'list' : 'folder');
+
+const allWorkspaces = { kind: 'warning', message: 'the list has the assets of all workspaces' } as const;
+
 const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions, 'list' | 'get' | 'find'> => ({
   list: (query = {}, call) =>
-    iterate(call, async function* ({ api, library }) {
+    iterate(call, async function* ({ library }) {
       argument.assertArgument('query', argument.assetQuery, query);
-      const { limit, ordering } = query;
-      const filters: AssetFilters = { ordering };
-      for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
-      if (query.folder !== undefined) filters.parent = (await folderUid(library, query.folder)) ?? 'root';
-      for await (const page of api.assets.list(filters, { limit })) {
+      const { limit } = query;
+      const filters = await filtersOf(library, query);
+      const scope = scopeOf(library, filters);
+      const gaps: ListGap[] = [];
+      for await (const page of library.folderReader.list(filters, { limit, onGap: (gap) => gaps.push(gap) })) {
         assertShownFilters(filters, page);
-        yield* page as Public.Asset[];
+        yield* (await scope.keepOf(page)) as Public.Asset[];
       }
+      if (scope.isAll) notify(call)(allWorkspaces);
+      const incomplete = incompleteLists(gaps);
+      if (incomplete) throw incomplete;
     }),
   get: (uid, call) =>
     run(call, async ({ api }) => {
@@ -80,38 +93,102 @@ const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions
     }),
 });
 
-const createWrites = ({ run }: ClientParts): Pick<AssetFunctions, 'update' | 'move' | 'trash'> => ({
+/** Converts a query to the filters of a list. */
+async function filtersOf(library: Library, query: Public.AssetQuery): Promise<AssetFilters> {
+  const filters: AssetFilters = { ordering: query.ordering };
+  for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
+  if (query.folder !== undefined) filters.parent = (await folderUid(library, query.folder)) ?? 'root';
+  return filters;
+}
+
+const createFollow = ({ iterate, signalOf, notify }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
+  follow: (query = {}, options = {}) =>
+    iterate(
+      options,
+      async function* ({ library }) {
+        argument.assertArgument('query', argument.followQuery, query);
+        const { since, ...call } = options;
+        const onOutage = (error: unknown) =>
+          notify(call)({ kind: 'warning', message: error instanceof Error ? error.message : String(error) });
+        const filters = await filtersOf(library, query);
+        const scope = scopeOf(library, filters);
+        const from = { clock: systemClock, signal: signalOf(call), since, onOutage, scope };
+        let isTold = false;
+        for await (const events of followAssets(library, 'assets', filters, from)) {
+          if (scope.isAll && !isTold) notify(call)(allWorkspaces);
+          isTold = scope.isAll;
+          for (const { seen_at: seenAt, asset, ...event } of events)
+            yield { ...event, seenAt, asset: asset as Public.Asset };
+        }
+      },
+      argument.followOptions,
+    ),
+});
+
+const createWrites = ({
+  run,
+  labelOf,
+  errors,
+  options,
+}: ClientParts): Pick<AssetFunctions, 'update' | 'updateAll' | 'move' | 'trash'> => ({
   update: (uid, wanted, call) =>
-    run(call, async ({ writer }) => {
+    run(call, async ({ library, writer }) => {
       argument.assertArgument('uid', argument.uid, uid);
-      argument.assertArgument('change', argument.assetChange, wanted);
-      const { tags, addTags = [], removeTags = [], name, description } = wanted;
-      const isTagEdit = addTags.length + removeTags.length > 0;
-      if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
-      const edit = checkedEdit(['addTags', 'removeTags'], { add: [...addTags], remove: [...removeTags] });
-      const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
-      const change: WantedChange = {
-        fields,
-        tags: tags ? { set: tags } : isTagEdit ? edit : undefined,
-      };
-      if (!change.tags && Object.keys(fields).length === 0) throw usageError('nothing to change');
-      const label = { command: 'library', summary: 'update' };
-      return (await (await writer()).edit(byUid(uid), change, label)).asset as Public.Asset;
+      const change = await changeOf(library, wanted);
+      return (await (await writer()).edit(byUid(uid), change, labelOf('update'))).asset as Public.Asset;
     }),
+  updateAll: (uids, wanted, call) =>
+    run(
+      call,
+      async ({ library, writer }) => {
+        argument.assertArgument('uids', argument.validUids, uids);
+        const change = await changeOf(library, wanted);
+        const readMs = startAge(systemClock);
+        const assets = await writer();
+        const planned = new Map(call?.planned?.map((record) => [normalizeUid(record.uid), record as AssetRecord]));
+        const selected = uids.map((uid) => byUid(uid, planned.get(normalizeUid(uid))));
+        const keepsOldValues = options.history === true || planned.size > 0;
+        const { items } = await assets.plan(selected, change, { keepsOldValues });
+        const label = labelOf(`update ${pluralize(items.length, 'asset')}`);
+        const ageMs = planned.size > 0 ? () => Number.POSITIVE_INFINITY : readMs;
+        const { results } = await assets.change({ ...label, items, ageMs });
+        return results.map(({ item: { uid }, value, error }) =>
+          error ? { uid, error: errors.toPublic(error) } : { uid, asset: { uid, ...value?.asset } as Public.Asset },
+        );
+      },
+      argument.updateAllOptions,
+    ),
   move: (uid, folder, call) =>
     run(call, async ({ library, writer }) => {
       argument.assertArgument('uid', argument.uid, uid);
       argument.assertArgument('folder', argument.text, folder);
       const target = await folderUid(library, folder);
-      const label = { command: 'library', summary: `move to ${folder}` };
+      const label = labelOf(`move to ${folder}`);
       return (await (await writer()).edit(byUid(uid), { folder: target }, label)).asset as Public.Asset;
     }),
   trash: (uid, call) =>
     run(call, async ({ writer }) => {
       argument.assertArgument('uid', argument.uid, uid);
-      await (await writer()).trash(byUid(uid), { command: 'library', summary: 'move to the trash' });
+      await (await writer()).trash(byUid(uid), labelOf('move to the trash'));
     }),
 });
+
+/** Converts a change of assets to that of the client. */
+async function changeOf(library: Library, wanted: Public.AssetChange): Promise<WantedChange> {
+  argument.assertArgument('change', argument.assetChange, wanted);
+  const { tags, addTags = [], removeTags = [], name, description, folder } = wanted;
+  const isTagEdit = addTags.length + removeTags.length > 0;
+  if (tags && isTagEdit) throw usageError('tags cannot be combined with addTags or removeTags');
+  const edit = checkedEdit(['addTags', 'removeTags'], { add: [...addTags], remove: [...removeTags] });
+  const fields = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) };
+  const change: WantedChange = {
+    fields,
+    tags: tags ? { set: tags } : isTagEdit ? edit : undefined,
+    folder: folder === undefined ? undefined : await folderUid(library, folder),
+  };
+  if (!change.tags && folder === undefined && Object.keys(fields).length === 0) throw usageError('nothing to change');
+  return change;
+}
 
 const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
   wait: (uids, options = {}) =>
@@ -143,9 +220,9 @@ const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunct
     ),
 });
 
-const createMedia = ({ run, state, errors }: ClientParts): Pick<AssetFunctions, 'playback' | 'download'> => ({
+const createMedia = (parts: ClientParts): Pick<AssetFunctions, 'playback' | 'download'> => ({
   playback: (uid, call) =>
-    run(call, async ({ api }) => {
+    parts.run(call, async ({ api }) => {
       argument.assertArgument('uid', argument.uid, uid);
       const { info, player } = await resolvePlayback(api, uid);
       const urls = parsePlayables(info, api.transport.baseUrl).urls.map(({ kind, url, expiresAt }) => ({
@@ -156,43 +233,5 @@ const createMedia = ({ run, state, errors }: ClientParts): Pick<AssetFunctions, 
       const isBlocked = Boolean(info.blocked) && info.blocked !== 'false';
       return { type: asText(info.type) ?? '', isBlocked, urls, playbackToken: player.playback_token };
     }),
-  download: (uid, path, options = {}) =>
-    run(
-      options,
-      async ({ api }) => {
-        argument.assertArgument('uid', argument.uid, uid);
-        argument.assertArgument('path', argument.text, path);
-        const { overwrite = false, acceptRendition = false, onProgress } = options;
-        const playback = await resolvePlayback(api, uid);
-        const asset = await api.assets.get(uid);
-        const media = await resolveDownload(api, asset, { playback, acceptsRendition: acceptRendition });
-        // A download needs no receipt, so that an unusable state directory does not stop it.
-        const findReceipt = async () => (await state.receiptsIfAny())?.findByAsset(uid);
-        const receipt = media.isOriginal ? await findReceipt().catch(ignoreState) : undefined;
-        const saved = await saveAs(path, overwrite, (file) => {
-          let offset = 0;
-          return downloadMedia(
-            api.transport,
-            { ...media, blake3: receipt?.blake3 ?? undefined },
-            {
-              write: async (part) => {
-                await file.write(part, 0, part.length, offset);
-                offset += part.length;
-              },
-              restart: async () => {
-                await file.truncate(0);
-                offset = 0;
-              },
-              onProgress: errors.guard(onProgress),
-            },
-          );
-        });
-        return { path, sizeBytes: saved.bytes, contentType: saved.contentType, isVerified: saved.verified };
-      },
-      argument.downloadOptions,
-    ),
+  download: createDownload(parts),
 });
-
-function ignoreState(error: unknown): undefined {
-  if (!(error instanceof CodedError) || error.kind !== 'state') throw error;
-}

@@ -1,9 +1,11 @@
+import type { ListGap } from '../client/api/pagination.ts';
 import { asCodedError, CodedError, usageError } from '../client/errors.ts';
 import type { TransportNotice } from '../client/http/rate-limiter.ts';
 import { isApiKey } from '../client/http/transport.ts';
 import type { LocalState } from '../client/open/local-state.ts';
 import type { OpenedLibrary } from '../client/open/open-library.ts';
 import { SecretRedactor } from '../client/redactor.ts';
+import type { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { type ArgumentSchema, assertArgument, callOptions, clientOptions } from './arguments.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
@@ -13,10 +15,16 @@ export type ClientParts = {
   options: ClientOptions;
   state: LocalState;
   errors: ErrorConverter;
+  /** Files of mediactl itself, which are neither uploaded nor replaced. */
+  ownFiles: OwnFiles;
   signalOf(call?: CallOptions): AbortSignal;
   notify(call?: CallOptions): (notice: Notice) => void;
-  /** Opens the library for one call. */
-  openFor(call?: CallOptions): OpenedLibrary;
+  /** Returns what the history says of a change. */
+  labelOf(summary: string): { command: string; summary: string };
+  /** Opens the library for one call. @param onGap called with each list that lacks items of its own total */
+  openFor(call?: CallOptions, onGap?: (gap: ListGap) => void): OpenedLibrary;
+  /** Keeps the client open until work is done that no call may be waiting for. */
+  track(work: Promise<unknown>): void;
   /**
    * Runs a call whose options have a schema, by default that of `CallOptions`. An aborted call rejects with the reason
    * of its signal, and any other with a MediactlError.
@@ -38,8 +46,13 @@ export function createRunner(
   errors: ErrorConverter,
   signalOf: ClientParts['signalOf'],
   openFor: ClientParts['openFor'],
-): Pick<ClientParts, 'run' | 'iterate'> & { ended(): Promise<unknown> } {
+): Pick<ClientParts, 'run' | 'iterate' | 'track'> & { ended(): Promise<unknown> } {
   const running = new Set<Promise<unknown>>();
+  const track = (work: Promise<unknown>) => {
+    running.add(work);
+    const forget = () => running.delete(work);
+    work.then(forget, forget);
+  };
   const assertCall = (call: unknown, schema: ArgumentSchema = callOptions) => {
     try {
       if (call !== undefined) assertArgument('options', schema, call);
@@ -52,17 +65,16 @@ export function createRunner(
     signal.throwIfAborted();
     opened.api.transport.connection.rateLimiter.renewWaitBudget();
     const result = work();
-    running.add(result);
+    track(result);
     try {
       return await result;
     } catch (error) {
       signal.throwIfAborted();
       throw errors.callbackError(error) ?? errors.toPublic(error);
-    } finally {
-      running.delete(result);
     }
   };
   return {
+    track,
     ended: () => Promise.allSettled(running),
     run: async (call, work, schema) => {
       assertCall(call, schema);

@@ -13,7 +13,7 @@ import type { ClientParts } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 
 /** Creates the functions of folders, which forward to the client. */
-export const createFolders = ({ run }: ClientParts): Public.Client['folders'] => ({
+export const createFolders = ({ run, labelOf }: ClientParts): Public.Client['folders'] => ({
   list: (call) => run(call, async ({ library }) => (await library.folders()).tree.all.map(toFolder)),
   ensure: (path, call) =>
     run(call, async ({ library }) => {
@@ -24,20 +24,24 @@ export const createFolders = ({ run }: ClientParts): Public.Client['folders'] =>
     run(call, async ({ library, writer }) => {
       const node = await findFolder(library, folder);
       argument.assertArgument('name', argument.text, name);
-      const label = { command: 'library', summary: `rename ${node.path}` };
+      const label = labelOf(`rename ${node.path}`);
       return toFolder(await (await writer()).changeFolder(node, { name }, label));
     }),
   move: (folder, parent, call) =>
     run(call, async ({ library, writer }) => {
       const [node, target] = [await findFolder(library, folder), await folderUid(library, parent)];
-      const label = { command: 'library', summary: `move ${node.path}` };
+      const label = labelOf(`move ${node.path}`);
       return toFolder(await (await writer()).changeFolder(node, { parent: target }, label));
     }),
-  remove: (folder, call) =>
-    run(call, async ({ library, writer }) => {
-      const node = await findFolder(library, folder);
-      await (await writer()).deleteFolder(node, { command: 'library', summary: `delete ${node.path}` });
-    }),
+  remove: (folder, options) =>
+    run(
+      options,
+      async ({ library, writer }) => {
+        const node = await findFolder(library, folder);
+        await (await writer()).deleteFolder(node, options?.recursive === true, labelOf(`delete ${node.path}`));
+      },
+      argument.removeOptions,
+    ),
 });
 
 export const createWorkspaces = ({ run }: ClientParts): Public.Client['workspaces'] => ({
@@ -88,7 +92,8 @@ export async function folderUid(library: Library, folder: string): Promise<strin
   return isRootPath(folder) ? null : (await findFolder(library, folder)).folder.uid;
 }
 
-async function findFolder(library: Library, folder: string): Promise<FolderNode> {
+/** Returns a folder by path or uid. @throws CodedError `not_found`; `usage` if several are at the path */
+export async function findFolder(library: Library, folder: string): Promise<FolderNode> {
   argument.assertArgument('folder', argument.text, folder);
   const { tree } = await library.folders();
   const byUid = isUid(folder) ? tree.find(folder) : undefined;

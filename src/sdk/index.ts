@@ -1,15 +1,19 @@
 import { setMaxListeners } from 'node:events';
 import packageJson from '../../package.json' with { type: 'json' };
+import { incompleteLists, type ListGap } from '../client/api/pagination.ts';
 import type { ChangeNotice } from '../client/changes/carry-out.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import { LocalState } from '../client/open/local-state.ts';
-import { openLibrary } from '../client/open/open-library.ts';
+import { type OpenedLibrary, openLibrary } from '../client/open/open-library.ts';
+import { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { systemClock } from '../contract/clock.ts';
 import { asText } from '../contract/json-values.ts';
-import { directoryOptions, uploadOptions } from './arguments.ts';
+import { assertArgument, directoryOptions, profileOptions, text, uploadOptions } from './arguments.ts';
 import { createAssets } from './assets.ts';
+import { createCheck } from './check.ts';
 import { assertOptions, type ClientParts, createRunner, ErrorConverter, toNotice } from './client-parts.ts';
+import { createFolderDownload } from './downloads.ts';
 import { createEmbed, createFolders, createWorkspaces } from './folders.ts';
 import type * as Public from './public-types.ts';
 import { MediactlError } from './public-types.ts';
@@ -19,7 +23,27 @@ import { createUploader } from './uploads.ts';
 export type * from './public-types.ts';
 export { MediactlError };
 
-export const createClient: typeof Public.createClient = (options) => {
+export const createClient: typeof Public.createClient = (options) => openClient(options, { profile: 'library' });
+
+export const fromProfile: typeof Public.fromProfile = async (name, options = {}) => {
+  const errors = new ErrorConverter('');
+  try {
+    assertArgument('options', profileOptions, options);
+    if (name !== undefined) assertArgument('name', text, name);
+    const { readProfileAccount } = await import('./profile-account.ts');
+    const account = await readProfileAccount(name, options.signal ?? new AbortController().signal);
+    const workspace = options.workspace ?? account.options.workspace;
+    return openClient({ ...account.options, ...options, workspace }, account);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw errors.toPublic(error);
+  }
+};
+
+/** Who the client is, besides its options. */
+type ClientIdentity = { profile: string; wasPrimary?: boolean };
+
+function openClient(options: Public.ClientOptions, identity: ClientIdentity): Public.Client {
   const errors = new ErrorConverter(options?.apiKey);
   try {
     assertOptions(options);
@@ -40,15 +64,13 @@ export const createClient: typeof Public.createClient = (options) => {
     ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal, warn },
     ...{ use: 'write', reopens: true },
   });
-  const opened = open(options, state, signalOf(), onNotice);
-  const openFor = (call?: Public.CallOptions) =>
-    opened.forCall({
-      signal: signalOf(call),
-      onNotice: (notice) => notify(call)(toNotice(notice)),
-      onChangeNotice: (notice) => notify(call)({ kind: 'warning', message: describeNotice(notice) }),
-    });
+  const opened = open(options, identity, { state, signal: signalOf(), onNotice });
+  const openFor = openForWith(opened, { signalOf, notify });
   const { ended, ...runner } = createRunner(errors, signalOf, openFor);
-  const parts: ClientParts = { options, state, errors, signalOf, notify, openFor, ...runner };
+  const command = options.userAgent ? `library (${options.userAgent})` : 'library';
+  const labelOf = (summary: string) => ({ command, summary });
+  const ownFiles = new OwnFiles({ state: state.directory });
+  const parts: ClientParts = { options, state, errors, ownFiles, signalOf, notify, openFor, labelOf, ...runner };
   const uploader = createUploader(parts);
   let closed: Promise<void> | undefined;
   return {
@@ -56,7 +78,9 @@ export const createClient: typeof Public.createClient = (options) => {
     folders: createFolders(parts),
     workspaces: createWorkspaces(parts),
     embed: createEmbed(parts),
+    check: createCheck(parts),
     request: createRequest(parts),
+    downloadFolder: createFolderDownload(parts),
     upload: (path, call) => parts.run(call, () => uploader.upload(path, call), uploadOptions),
     uploadDirectory: (path, call) => parts.iterate(call, () => uploader.uploadDirectory(path, call), directoryOptions),
     get rateLimit() {
@@ -66,21 +90,35 @@ export const createClient: typeof Public.createClient = (options) => {
     close: () => {
       closed ??= (async () => {
         closing.abort(errors.toPublic(new CodedError('the client was closed', { code: 'interrupted' })));
-        await Promise.all([ended(), uploader.ended()]);
+        await ended();
         await state.close();
         await opened.api.transport.close();
       })();
       return closed;
     },
   };
-};
+}
+
+const openForWith =
+  (opened: OpenedLibrary, { signalOf, notify }: Pick<ClientParts, 'signalOf' | 'notify'>): ClientParts['openFor'] =>
+  (call, onGap) =>
+    opened.forCall({
+      signal: signalOf(call),
+      onNotice: (notice) => notify(call)(toNotice(notice)),
+      onGap: (gap) => {
+        notify(call)(describeGap(gap));
+        onGap?.(gap);
+      },
+      onChangeNotice: (notice) => notify(call)({ kind: 'warning', message: describeNotice(notice) }),
+    });
+
+type OpenDeps = { state: LocalState; signal: AbortSignal; onNotice: (notice: Public.Notice) => void };
 
 /** Opens the library of a client. It sends no request yet. */
 const open = (
   options: Public.ClientOptions,
-  state: LocalState,
-  signal: AbortSignal,
-  onNotice: (notice: Public.Notice) => void,
+  { profile, wasPrimary }: ClientIdentity,
+  { state, signal, onNotice }: OpenDeps,
 ) =>
   openLibrary(
     { baseUrl: new URL(options.baseUrl), apiKey: options.apiKey, names: options.fieldNames },
@@ -94,9 +132,10 @@ const open = (
       onNotice: (notice) => onNotice(toNotice(notice)),
       state,
       keepsHistory: options.history ?? false,
-      profile: 'library',
+      profile,
       ports: {
-        workspaceChoice: async () => workspaceChoice(options),
+        workspaceChoice: async () => workspaceChoice(options, wasPrimary),
+        onGap: (gap) => onNotice(describeGap(gap)),
         onChangeNotice: (notice) => onNotice({ kind: 'warning', message: describeNotice(notice) }),
       },
     },
@@ -106,8 +145,12 @@ const userAgentOf = ({ userAgent }: Public.ClientOptions) =>
   `mediactl/${packageJson.version} (library)${userAgent ? ` ${userAgent}` : ''}`;
 
 /** Returns the workspace that the options choose. */
-const workspaceChoice = ({ workspace, primaryWorkspace }: Public.ClientOptions): WorkspaceChoice => ({
+const workspaceChoice = (
+  { workspace, primaryWorkspace }: Public.ClientOptions,
+  wasPrimary = false,
+): WorkspaceChoice => ({
   configured: workspace,
+  wasPrimary,
   primary: primaryWorkspace,
   selectByName: async (all, name) => {
     const [found, another] = all.filter((each) => asText(each.name) === name);
@@ -123,6 +166,11 @@ const workspaceChoice = ({ workspace, primaryWorkspace }: Public.ClientOptions):
       undefined,
       primary ? undefined : 'if it is, pass its uid as primaryWorkspace to createClient',
     ),
+});
+
+const describeGap = (gap: ListGap): Public.Notice => ({
+  kind: 'warning',
+  message: incompleteLists([gap])?.message ?? '',
 });
 
 function describeNotice(notice: ChangeNotice): string {

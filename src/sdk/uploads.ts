@@ -1,21 +1,20 @@
 import { setMaxListeners } from 'node:events';
-import { resolve } from 'node:path';
+import { realpath, stat } from 'node:fs/promises';
 import { createdFoldersOf, createFolderPathResolver } from '../client/changes/folder-creation.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
-import type { RunOptions } from '../client/upload/batch/batch-uploader.ts';
 import { startUploads } from '../client/upload/batch/start-uploads.ts';
+import type { UploadPorts } from '../client/upload/batch/upload-ports.ts';
 import type { DecideNotice } from '../client/upload/decide/decision.ts';
+import { isBelow } from '../client/upload/decide/missing-files.ts';
+import { defaultSettings, type UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../client/upload/session/file-outcome.ts';
-import { Throttle } from '../client/upload/session/throttle.ts';
-import { OwnFiles } from '../client/upload/sources/own-files.ts';
+import { choiceFrom, FileChooser } from '../client/upload/sources/file-chooser.ts';
 import { FileSource, findLocalFiles } from '../client/upload/sources/source.ts';
 import { type FolderResolver, fileAt, targetPathOf, type UploadFile } from '../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import { alreadyUploading } from '../client/upload/store/upload-store.ts';
-import { systemClock } from '../contract/clock.ts';
-import { maxChunkBytes } from '../contract/tus.ts';
 import { isUid } from '../contract/uid.ts';
 import type { SuccessOutcome } from '../contract/upload-outcomes.ts';
 import { assertArgument, text } from './arguments.ts';
@@ -25,18 +24,15 @@ import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadR
 /** Outcomes of the library. `exists` and `moved` need options of the command line. */
 type LibraryOutcome = Exclude<SuccessOutcome, 'exists' | 'moved'>;
 
-/** Names of the filter options, for messages. */
-const filterNames = { include: 'include', exclude: 'exclude', allFiles: 'allFiles' };
+/** Names of the options that choose files, for messages. */
+export const choiceNames = { include: 'include', exclude: 'exclude', allFiles: 'allFiles', minAge: 'minAge' };
 
 type UploadCall = DirectoryOptions & { name?: string | undefined };
 
 /** Uploads files with the engine of the command line: the same receipts, resume, folders and rate limiter. */
 export function createUploader(parts: ClientParts) {
-  const { stateDir } = parts.options;
-  const own = new OwnFiles({ state: stateDir ? resolve(stateDir) : undefined });
-  const running = new Set<Promise<void>>();
   const upload = (path: string, isDirectory: boolean, call: UploadCall) =>
-    runUpload({ parts, own, running }, { path, isDirectory }, call);
+    runUpload(parts, { path, isDirectory }, call);
   return {
     upload: async (path: string, call: UploadCall = {}): Promise<UploadResult> => {
       for await (const { uploaded, error } of upload(path, false, call)) {
@@ -53,16 +49,12 @@ export function createUploader(parts: ClientParts) {
         else yield { path: file.path, error: parts.errors.toPublic(isBusy ? alreadyUploading() : error) };
       }
     },
-    /** Resolves when no upload is running. */
-    ended: () => Promise.all(running),
   };
 }
 
-type UploaderState = { parts: ClientParts; own: OwnFiles; running: Set<Promise<void>> };
-
 /** Uploads a file or a directory, and yields the outcome of each file. Stops if the caller leaves the loop. */
 async function* runUpload(
-  { parts, own, running }: UploaderState,
+  parts: ClientParts,
   { path, isDirectory }: { path: string; isDirectory: boolean },
   call: UploadCall,
 ): AsyncGenerator<FileOutcome> {
@@ -70,8 +62,10 @@ async function* runUpload(
   const stop = new AbortController();
   const signal = AbortSignal.any([parts.signalOf(call), stop.signal]);
   setMaxListeners(0, signal); // each concurrent upload listens
-  const { include = [], exclude = [], allFiles, folder = '/', tags, transfers = 8, limitRate } = call;
-  const walk = await findLocalFiles([path], { include, exclude, allFiles, own, names: filterNames }, () => false);
+  const { folder = '/', tags, roots } = call;
+  const settings = settingsOf(parts.options, { existing: isDirectory ? 'file' : 'content', ...call });
+  const chooser = new FileChooser(settings.choice, { own: parts.ownFiles, names: choiceNames });
+  const walk = await findLocalFiles([path], chooser, () => false);
   if (walk.hasDirectories !== isDirectory)
     throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
   const { library, writer } = parts.openFor({ ...call, signal });
@@ -85,36 +79,48 @@ async function* runUpload(
   const withTags = async function* (): AsyncGenerator<UploadFile> {
     for await (const file of walk.files()) yield tags ? { ...file, about: { ...file.about, tags } } : file;
   };
-  const run = await startUploads({
-    library,
-    options: optionsOf(parts, call, workspace, transfers),
-    files: withTags(),
-    identity: [path, folder],
+  const ports: UploadPorts = {
+    ...{ api: library.api, workspace, folders, receipts, signal },
+    comparison: { library },
     store: await parts.state.uploads(),
-    receipts,
-    folders,
-    follow: { command: 'library', summary: `set metadata of the files of ${path}`, writer },
-    signal,
+    follow: { ...parts.labelOf(`set metadata of the files of ${path}`), writer },
     profile: 'library',
-    throttle: limitRate === undefined ? undefined : new Throttle(systemClock, limitRate),
-    openSource: (file, realPath) => FileSource.open(file, own, realPath),
+    openSource: (file, realPath) => openBelow(roots, FileSource.open(file, parts.ownFiles, realPath)),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
     onEnd: () => end(),
     onDecideNotice: (notice) => reportDecideNotice(parts.notify(call), notice),
     onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
-  });
-  running.add(ended);
-  void ended.then(() => running.delete(ended));
+  };
+  const run = await startUploads(settings, ports, { files: withTags(), identity: [path, folder] });
+  parts.track(ended);
   try {
     yield* untilLeft(run.outcomes, () => stop.abort());
-    for (const { path: failed, error } of walk.failures) yield createOutcome(fileAt(failed), { error });
-    const warnings = [...walk.skipped.map((kind) => `skipped: ${kind}`), ...walk.unusedFilters];
-    for (const message of warnings) parts.notify(call)({ kind: 'warning', message });
+    for (const { path: failed, error } of chooser.failures) yield createOutcome(fileAt(failed), { error });
+    for (const message of [...chooser.warnings, ...chooser.unusedFilters])
+      parts.notify(call)({ kind: 'warning', message });
     const { stopReason, remaining } = run.result;
     if (stopReason && remaining > 0) throw stopReason;
     await run.forget();
   } finally {
     end();
+  }
+}
+
+/** Returns an opened file if it is below a root. @throws CodedError `outside_roots` (exit 2) */
+async function openBelow(roots: readonly string[] | undefined, opening: Promise<FileSource>): Promise<FileSource> {
+  const source = await opening;
+  if (!roots) return source;
+  try {
+    const real = await realpath(source.path);
+    const found = await stat(real, { bigint: true });
+    // The file that is open, not one that has taken its place since.
+    const isOpened = String(found.ino) === source.identity.ino && String(found.dev) === source.identity.dev;
+    const places = await Promise.all(roots.map((root) => realpath(root)));
+    if (isOpened && places.some((root) => isBelow(real, root))) return source;
+    throw new CodedError(`${source.path} is outside of the roots`, { code: 'outside_roots' });
+  } catch (error) {
+    await source.close();
+    throw error;
   }
 }
 
@@ -133,14 +139,20 @@ async function* untilLeft(batches: AsyncIterable<FileOutcome[]>, onLeft: () => v
     }
 }
 
-const optionsOf = ({ options }: ClientParts, call: UploadCall, workspace: string, transfers: number): RunOptions => ({
-  chunkBytes: call.chunkBytes ?? maxChunkBytes,
-  idleTimeoutMs: options.requestTimeoutMs ?? 120_000,
-  existing: call.existing ?? 'content',
-  requireChecksum: call.requireChecksum ?? false,
-  workspace,
-  transfers,
+/** Returns what a caller asked for. */
+export const settingsOf = (
+  { requestTimeoutMs }: { requestTimeoutMs?: number | undefined },
+  call: UploadCall,
+): UploadSettings => ({
+  ...defaultSettings,
+  choice: choiceFrom(call),
   about: { name: call.name, description: call.description, contentType: call.contentType },
+  existing: call.existing ?? defaultSettings.existing,
+  requireChecksum: call.requireChecksum ?? false,
+  transfers: call.transfers ?? defaultSettings.transfers,
+  rateLimit: call.limitRate,
+  chunkBytes: call.chunkBytes ?? defaultSettings.chunkBytes,
+  idleTimeoutMs: requestTimeoutMs ?? defaultSettings.idleTimeoutMs,
 });
 
 /** Resolves the folder of each file. Needs no request for files that all go to the top level, or to a folder by uid. */
@@ -175,6 +187,12 @@ function reportDecideNotice(notify: (notice: Notice) => void, decided: DecideNot
     });
 }
 
+/** Returns the notice of a wait. */
+export function toWaitNotice({ kind, until, reason }: FileEvent & { event: 'waiting' }): Notice {
+  const untilMs = Date.parse(until);
+  return kind === 'retrying' ? { kind, untilMs, reason } : { kind, untilMs };
+}
+
 /** Returns a function that reports the events of files as progress and as notices. */
 function reporter(notify: (notice: Notice) => void, onProgress: (progress: UploadProgress) => void) {
   const files = new Map<string, Omit<UploadProgress, 'path' | 'phase'>>();
@@ -184,12 +202,6 @@ function reporter(notify: (notice: Notice) => void, onProgress: (progress: Uploa
     files.set(path, counts);
     const report = (phase: UploadProgress['phase'], change: Partial<typeof counts> = {}) =>
       onProgress({ path, phase, ...Object.assign(counts, change) });
-    const waitOf = (wait: FileEvent & { event: 'waiting' }): Notice => {
-      const untilMs = Date.parse(wait.until);
-      return wait.kind === 'retrying'
-        ? { kind: wait.kind, untilMs, reason: wait.reason }
-        : { kind: wait.kind, untilMs };
-    };
     if (event.event === 'started') report('started', { totalBytes: event.size_bytes });
     else if (event.event === 'verifying') report('verifying');
     else if (event.event === 'resumed')
@@ -198,7 +210,7 @@ function reporter(notify: (notice: Notice) => void, onProgress: (progress: Uploa
       report('sending', { sentBytes: event.bytes_sent, acknowledgedBytes: event.offset_bytes });
     else if (event.event === 'waiting') {
       report('waiting');
-      notify(waitOf(event));
+      notify(toWaitNotice(event));
     } else if (event.event === 'requests_resumed') notify({ kind: 'resumed' });
     else if (event.event === 'warning') notify({ kind: 'warning', message: `${path}: ${event.message}` });
     else if (event.event === 'uploaded') {

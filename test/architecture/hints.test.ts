@@ -6,6 +6,7 @@ import { errorRows, hintOf } from '../../src/cli/error-hints.ts';
 import { nameProfile } from '../../src/cli/profile-in-commands.ts';
 import { buildCommandTree } from '../../src/cli/program.ts';
 import { foreignCommands } from '../../src/cli/reference/foreign-commands.ts';
+import { foreignLines } from '../../src/cli/reference/foreign-lines.ts';
 import { foreignOptions } from '../../src/cli/reference/foreign-options.ts';
 import { expandShortcut, shortcuts } from '../../src/cli/shortcuts.ts';
 import { CodedError, type Remedies, type Remedy } from '../../src/client/errors.ts';
@@ -70,14 +71,17 @@ it('each command in the hint of an error code can be pasted as it is printed', a
   expect(texts.flatMap(commandsIn).length).toBeGreaterThan(30);
 });
 
-const foreignWords = [...foreignCommands, ...foreignOptions];
+const lines = foreignLines.map(({ line, use, after }) => {
+  return { words: String(line), after, use: use.replaceAll(/\{\d\}/g, '1').replace('{words}', 'DIR /FOLDER --watch') };
+});
+const foreignWords = [...foreignCommands, ...foreignOptions, ...lines];
 
 it('each command in the answer to a word of another program can be pasted as it is printed', async () => {
   const broken: string[] = [];
   for (const { use, words, after = [''] } of foreignWords)
     for (const end of after) {
       const text = use
-        .replaceAll('{verb}', end.split(' ').at(-1) ?? '')
+        .replaceAll('{verb}', end.replace(/^(?:assets|mediactl) /, ''))
         .replaceAll('{word} …', `${words.split(' ')[0]} a`);
       for (const error of await brokenCommandsIn(text)) broken.push(`${words}: ${error}`);
     }
@@ -102,8 +106,12 @@ it('each option in the answer to a word of another program is an option of media
 const remedyArguments: { [Name in keyof Remedies]: Remedies[Name][] } = {
   accept_rendition: [[]],
   check_base_url: [[]],
-  compare_download: [[]],
+  compare_download: [[], ['./two words', '/F']],
   confirm_new_asset: [['a-uid']],
+  upload_moved: [
+    ["done/Ada's clip.mov", ''],
+    ['done/a.mov', 'a-uid'],
+  ],
   create_parents: [["/No such/Ada's folder"]],
   get_playback_token: [[]],
   pipe_download: [[]],
@@ -127,6 +135,7 @@ const remedyArguments: { [Name in keyof Remedies]: Remedies[Name][] } = {
   upload_directory: [['./two words']],
   upload_spooled: [["/state/spool/Ada's"]],
   use_smaller_chunks: [[]],
+  wait_then_repeat: [['a-uid']],
   use_uids: [[], ['rm']],
 };
 

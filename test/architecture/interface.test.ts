@@ -48,6 +48,21 @@ describe('the size of the interface', () => {
     expect(counts('settings: 4, was 2')).toBe('settings: 3, was 2');
   });
 
+  it('an option of several verbs counts once if it is described in the same words, and twice if not', () => {
+    const lists = { arguments: [], aliases: [], short: [], examples: [], summary: '', description: '' };
+    const verb = (path: string, ...options: [flags: string, description: string][]) => {
+      const described = options.map(([flags, description]) => ({ flags, description, choices: [] }));
+      return { ...lists, path, options: described as never, children: [] };
+    };
+    const children = [
+      verb('mediactl a', ['--wait', 'wait'], ['--to <dir>', 'directory']),
+      verb('mediactl b', ['--wait', 'wait'], ['--to <dir>', 'folder']),
+    ];
+    const tree = { ...lists, path: 'mediactl', options: [], children };
+    const { [countsPath]: text } = interfaceFiles({ tree, settings: [], errors: [], schemas: {} }, () => '');
+    expect(text).toMatch(/^options: 3$/m);
+  });
+
   it.each([
     ['settings: 3, was 2', '', ['settings: 2 → 3']],
     ['settings: 3, was 2', sentence, []],

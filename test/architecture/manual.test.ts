@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
-import { environmentRows } from '../../src/cli/reference/topics.ts';
+import { environmentRows, topics } from '../../src/cli/reference/topics.ts';
 import { leftovers } from '../../src/contract/leftovers.ts';
-import { anchorsIn, docsPages, linksIn, readPage, repository } from '../support/manual.ts';
+import { anchorsIn, commandsIn, docsPages, linksIn, readPage, repository, userPages } from '../support/manual.ts';
 
 const allPages = [
   ...readdirSync(repository).filter((name) => name.endsWith('.md')),
+  'llms.txt',
   ...readdirSync(`${repository}docs`, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
@@ -67,4 +68,22 @@ it('the messages in docs/troubleshooting.md occur in the source code', () => {
   const isQuoted = (message: string) =>
     sources.some((text) => message.split('…').every((part) => text.includes(part.trim())));
   expect(messages.filter((message) => !isQuoted(message))).toEqual([]);
+});
+
+it('the skill, llms.txt and help agents have the same twelve examples, which the test of the manual runs', () => {
+  const examples = commandsIn(readPage('skills/mediactl/SKILL.md'))
+    .filter(({ from, text }) => from === 'block' && !text.startsWith('mediactl commands '))
+    .map(({ text }) => text);
+  expect(examples).toHaveLength(12);
+  for (const page of [readPage('llms.txt'), topics.agents?.text()])
+    expect(examples.filter((text) => !page?.includes(text))).toEqual([]);
+  expect(userPages).toContain('skills/mediactl/SKILL.md');
+});
+
+it('the skill has the name of its directory, and a description of at most 1,024 characters', () => {
+  const [, name, description = ''] =
+    /^---\nname: (.+)\ndescription: (.+)\n---\n/.exec(readPage('skills/mediactl/SKILL.md')) ?? [];
+  expect(name).toBe('mediactl');
+  expect(description.length).toBeLessThanOrEqual(1024);
+  expect(description).not.toMatch(/: |[<>]/); // a plain YAML scalar
 });

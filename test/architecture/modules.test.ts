@@ -11,7 +11,7 @@ const allowedImports: Record<string, readonly string[]> = {
   client: ['contract'],
   web: ['contract'],
   queue: ['contract', 'client'],
-  sdk: ['contract', 'client'],
+  sdk: ['contract', 'client', 'cli'],
   cli: ['contract', 'client', 'queue', 'web'],
   sandbox: ['contract', 'web'],
   main: ['contract', 'client', 'cli'],
@@ -62,6 +62,7 @@ const layers: Record<string, readonly string[]> = {
     'upload/decide',
     'upload/session',
     'upload/batch',
+    'download',
   ],
   cli: ['settings', 'terminal', 'output', 'account', 'progress', 'library', 'reference', 'uploading', 'commands'],
 };
@@ -115,6 +116,15 @@ it('only the commands of queue, upload and the settings import src/queue', () =>
   expect(outside.filter((path) => !queueUsers.test(path))).toEqual([]);
 });
 
+it('the package imports of the command line only accounts and settings, for the client of a profile', () => {
+  const ofCli = files
+    .filter((file) => moduleOf(modulePath(file)) === 'sdk')
+    .flatMap((file) => importsOf(file).map((target) => [modulePath(file), dirname(target)]))
+    .filter(([, folder]) => folder?.startsWith('cli/'));
+  expect(new Set(ofCli.map(([file]) => file))).toEqual(new Set(['sdk/profile-account']));
+  expect(new Set(ofCli.map(([, folder]) => folder))).toEqual(new Set(['cli/account', 'cli/settings']));
+});
+
 it('only src/queue names BullMQ, ioredis or a lease, and the commands of queue set how long a lease is', () => {
   const naming = (word: RegExp) =>
     files.filter((file) => word.test(source(file))).map((file) => dirname(modulePath(file)));
@@ -142,12 +152,18 @@ it('no file imports itself through other files', () => {
   for (const node of graph.keys()) visit(node, []);
 });
 
-it('only the entry points of the program, its keychain process, the sandbox and its media worker use `process`', () => {
+it('only the entry points of the program, of the profiles of the package, of the keychain, the sandbox and its media worker use `process`', () => {
   const offenders = files.filter((file) =>
     /(?<![\w-])process\.|['"](?:node:)?process['"]/.test(source(file).replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')),
   );
   expect(offenders.map(modulePath).sort()).toEqual([
-    ...['cli/account/keychain-process', 'main', 'sandbox/main', 'sandbox/media/recognize/worker'],
+    ...[
+      'cli/account/keychain-process',
+      'main',
+      'sandbox/main',
+      'sandbox/media/recognize/worker',
+      'sdk/profile-account',
+    ],
   ]);
 });
 
@@ -164,6 +180,15 @@ it('outside the sandbox, only the HTTP transport and the loopback servers use ne
     'client/http/send-request',
     'client/http/undici-core',
     'contract/bounded-server', // listens
+  ]);
+});
+
+it('only what pairs files with assets reads receipts by the path or the content of a file', () => {
+  const offenders = files.filter((file) =>
+    /receipts\??\.(find|findNamesakes|findDownloaded|listByContent)\(/i.test(source(file)),
+  );
+  expect(offenders.map(modulePath).filter((path) => !path.startsWith('client/upload/decide/'))).toEqual([
+    'client/changes/receipt-update', // restores a receipt that it has deleted itself
   ]);
 });
 
@@ -215,4 +240,20 @@ it('package.json pins the installed undici version, and the undici/lib files tha
   );
   expect(innerFiles.length).toBeGreaterThan(3);
   for (const path of innerFiles) expect(existsSync(join(root, 'node_modules', path)), path).toBe(true);
+});
+
+// extra-typings is commander with more types.
+it('src uses each package that the owner of mediactl chose', () => {
+  const code = files.map(source).join('\n');
+  const chosen = [
+    '@commander-js/extra-typings',
+    'undici',
+    'tus-js-client',
+    'cli-progress',
+    'chalk',
+    'conf',
+    'cli-table3',
+    'ora',
+  ];
+  expect(chosen.filter((name) => !new RegExp(`\\b(?:from|import\\() ?'${name}[/']`).test(code))).toEqual([]);
 });

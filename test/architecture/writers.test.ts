@@ -20,6 +20,18 @@ it('only these files import the API calls that change a library', () => {
   ]);
 });
 
+it('only the reader of folders reads their lists, which it checks', () => {
+  expect(filesWith(/'[^']*\/folder-lists\.ts'/)).toEqual(['client/library/folder-reader.ts']);
+});
+
+it('only the chooser decides which files are meant, and the page asks the same list of names', () => {
+  expect(filesWith(/\/path-filter\.ts'/)).toEqual(['client/upload/sources/file-chooser.ts']);
+  expect(filesWith(/\/leftovers\.ts'/).sort()).toEqual([
+    'client/upload/sources/path-filter.ts',
+    'web/browse/left-out.ts', // before the bytes are sent to the process, which asks the chooser again
+  ]);
+});
+
 it('outside of client/api, only these files send requests of their own', () => {
   const callers = filesWith(/\btransport\.(?:send|json|exchange)\(/).filter(
     (path) => !/^client\/(?:api|http)\//.test(path),
@@ -27,6 +39,8 @@ it('outside of client/api, only these files send requests of their own', () => {
   expect(callers.sort()).toEqual([
     'cli/commands/api/api.ts', // the request that the user typed
     'cli/commands/doctor/checks.ts', // reads
+    'cli/commands/doctor/service/probe.ts', // what each assumption is checked with
+    'cli/commands/doctor/service/service-report.ts', // reads
     'cli/commands/sandbox/server.ts', // reads the health of the sandbox
     'client/library/download.ts', // bytes of a signed URL
     'client/upload/session/send.ts', // bytes of an upload session
@@ -43,7 +57,7 @@ it('only start-uploads.ts assembles an upload run, which the command line, the p
   ]);
   expect(filesWith(/\bnew QueueRun\(/)).toEqual(['cli/commands/upload/enqueue.ts']); // as `createRun` of the same
   expect(filesWith(/\bstartUploads\(/).sort()).toEqual([
-    'cli/commands/browse/drop-uploader.ts',
+    'cli/commands/page/drop-uploader.ts',
     'cli/uploading/run-uploads.ts', // of upload, sync, uploads resume and --queue
     'client/upload/batch/start-uploads.ts',
     'sdk/uploads.ts',
@@ -60,5 +74,20 @@ it('only open-library.ts composes a library, and the command line and the packag
     'cli/context.ts', // of the commands, the page and the worker
     'client/open/open-library.ts',
     'sdk/index.ts',
+  ]);
+});
+
+it('only asset-workspace.ts reads the workspace from the record of an asset', () => {
+  const reads = /\basset\w*\.workspace(?:_\w+|s)?\b|\bworkspace\w* \}: AssetRecord|\bfieldNamesFor\('asset_workspace'/;
+  const readers = filesWith(reads).filter((path) => !path.startsWith('sandbox/'));
+  expect(readers.sort()).toEqual([
+    'cli/commands/doctor/service/record-checks.ts', // checks the assumption
+    'contract/asset-workspace.ts',
+  ]);
+  expect(filesWith(/\bshownWorkspace\(/).sort()).toEqual([
+    'cli/commands/assets/columns.ts', // to show it
+    'client/api/assets.ts', // the reach of the filter `parent`
+    'client/library/workspace-in-use.ts',
+    'contract/asset-workspace.ts',
   ]);
 });

@@ -58,8 +58,9 @@ describe('ambiguous names', () => {
 
   it('the prompt on a terminal escapes control characters in a name', async () => {
     const name = 'x\u001b]0;t\u0007\u009b2K\rclip\u202e';
-    const service = await startRecordingServer(() => ({
-      body: { items: namesakes.map((asset) => ({ ...asset, name })), count: 3 },
+    const named = namesakes.map((asset) => ({ ...asset, name }));
+    const service = await startRecordingServer(({ path }) => ({
+      body: named.find(({ uid }) => path.endsWith(`/${uid}/`)) ?? { items: named, count: 3 },
     }));
     const { stderr } = await cli.run(['assets', 'get', name], {
       tty: true,
@@ -68,6 +69,21 @@ describe('ambiguous names', () => {
     });
     expect(stderr).toContain('x\\u001b]0;t\\u0007\\u009b2K\\rclip\\u202e. Which one?');
     for (const raw of ['\u001b]0;t', '\u009b2K', '\u202e']) expect(stderr).not.toContain(raw);
+  });
+
+  it('assets that a glob matches are listed by their names, and rename asks for one, with the way to rename many', async () => {
+    const named = namesakes.map((asset, at) => ({ ...asset, parent: null, name: `f${at}.bin` }));
+    const service = await startRecordingServer(({ path }) => {
+      if (path.endsWith('/folders/')) return { body: [] };
+      if (path.endsWith('/workspaces/')) return { body: { items: [{ uid: workspace, name: 'Main' }], count: 1 } };
+      return { body: named.find(({ uid }) => path.endsWith(`/${uid}/`)) ?? { items: named, count: 3 } };
+    });
+    const environment = { MEDIACTL_BASE_URL: service.url };
+    const { stderr } = await cli.run(['play', '/*.bin'], { environment });
+    expect(stderr).toMatch(/cause: f0\.bin {2}2026-/);
+    expect((await cli.run(['rename', '/*.bin', 'NEW.bin'], { environment, tty: true })).stderr).toContain(
+      "mediactl export '/*.bin' names.csv; edit the column name; mediactl apply names.csv",
+    );
   });
 
   it('get --json lists the uids of the candidates in the error details', async () => {
@@ -213,7 +229,7 @@ describe('folder names in tables', () => {
   it('ls without a workspace prints folder uids and does not prompt', async () => {
     const environment = { MEDIACTL_WORKSPACE: undefined };
     const { code, stdout, stderr } = await cli.run(['ls'], { ...wideTerminal, environment });
-    expect([code, stderr]).toEqual([0, '']);
+    expect([code, stderr]).toEqual([0, 'all workspaces\n']);
     expect(stdout).toContain(folder.slice(0, 8));
   });
 });

@@ -20,7 +20,7 @@ async function createAssets(tag: string, names: readonly string[]): Promise<stri
   const uids: string[] = [];
   for (const asset_name of names) {
     const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'new' })).json();
-    const fields = ['--add-tag', tag, '--name', asset_name, '--description', 'as exported'];
+    const fields = ['--set', `tags=${tag}`, '--name', asset_name, '--description', 'as exported'];
     expect((await setup.cli.run(['update', asset_uid, ...fields])).code).toBe(0);
     uids.push(asset_uid);
   }
@@ -105,6 +105,8 @@ describe('export and apply', () => {
       [2, 'description', 'updated'],
       [3, 'description', 'updated'],
     ]);
+    const again = await setup.cli.run(['apply', path, '--yes']);
+    expect(again.stderr).toMatch(/try: +run the same command with --mine, .* or with --theirs/);
     expect(await get(one as string)).toMatchObject({ name: 'one of the library', description: 'of the table' });
     expect(await get(two as string)).toMatchObject({ name: 'two of the library', description: 'of the table' });
     expect(await apply(path, '--theirs')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'kept']] });
@@ -173,6 +175,21 @@ describe('export and apply', () => {
     expect(await apply(path, '--theirs')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'kept']] });
     expect(await get(uid as string)).toMatchObject({ name: 'edited' });
     expect(await apply(path, '--restore')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
+    expect(await get(uid as string)).toMatchObject({ name: 'exported' });
+  });
+
+  it('--restore says that others have changed the value meanwhile, and --restore --mine writes the exported one', async () => {
+    const [uid] = await createAssets('colleague', ['exported']);
+    const path = await exportTag('colleague');
+    edit(path, [1, 'name', 'edited']);
+    await apply(path);
+    expect((await new Cli(account()).run(['rename', uid as string, 'of a colleague'])).code).toBe(0);
+    edit(path, [1, 'name', 'exported']);
+    expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
+    expect(await apply(path, '--restore')).toMatchObject({ code: 11, outcomes: [[2, 'name', 'conflict']] });
+    expect(await apply(path, '--restore', '--theirs')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'kept']] });
+    expect(await get(uid as string)).toMatchObject({ name: 'of a colleague' });
+    expect(await apply(path, '--restore', '--mine')).toMatchObject({ code: 0, outcomes: [[2, 'name', 'updated']] });
     expect(await get(uid as string)).toMatchObject({ name: 'exported' });
   });
 
@@ -350,10 +367,10 @@ describe('export and apply', () => {
     });
   });
 
-  it('export with --tsv or --jsonl prints a table, and apply reads both', async () => {
+  it('export with the format tsv or jsonl prints a table, and apply reads both', async () => {
     const [uid] = await createAssets('formats', ["'Round Midnight"]);
     for (const format of ['tsv', 'jsonl']) {
-      const { stdout } = await setup.cli.run(['export', '--tag', 'formats', `--${format}`]);
+      const { stdout } = await setup.cli.run(['export', '--tag', 'formats', '--format', format]);
       const edited = stdout.replace('as exported', format).replace('"description":"tsv"', '"description":"jsonl"');
       const path = pathOf(`table.${format}`);
       writeFileSync(path, format === 'jsonl' ? stdout.replace(/"description":"[^"]*"/, '"description":""') : edited);

@@ -1,5 +1,6 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { respond, startServer } from '../support/http-server.ts';
@@ -20,6 +21,20 @@ beforeEach(() => {
 
 const login = (...args: string[]) =>
   cli.run(['auth', 'login', '--base-url', sandbox.url, '--with-key', ...args], { stdin: `${sandbox.key}\n` });
+
+/** Answers the two questions of a login at a terminal. */
+function typeLogin(baseUrl: string, key: string) {
+  const stdin = new PassThrough();
+  const answers: [question: string, answer: string][] = [
+    ['Base URL of the service', baseUrl],
+    ['API key:', key],
+  ];
+  const onStderr = (text: string) => {
+    const [next] = answers;
+    if (next && text.includes(next[0])) setTimeout(() => stdin.write(`${answers.shift() && next[1]}\r`), 50);
+  };
+  return cli.run(['login'], { tty: true, stdin, onStderr });
+}
 
 describe('auth login', () => {
   it('auth login saves the key from stdin in a file of mode 0600 and prints the profile', async () => {
@@ -119,6 +134,28 @@ describe('several profiles', () => {
     expect(stderr).toContain('three is now the current profile; back: mediactl auth switch two');
     expect((await cli.run(['auth', 'switch', 'two'])).code).toBe(0);
     expect((await login('--profile', 'two')).stderr).not.toContain('is now the current');
+  });
+
+  it('a login that replaces the key of another profile changes no default', async () => {
+    await logInAsOneThenTwo();
+    expect((await login('--profile', 'one')).stderr).toContain(
+      'the current profile is still two; to use this one: mediactl auth switch one',
+    );
+    expect(JSON.parse(readFileSync(config, 'utf8')).current).toBe('two');
+  });
+
+  it('a login without a base URL proposes that of the current profile, whose key Enter replaces', async () => {
+    await logInAsOneThenTwo();
+    const { code, stderr } = await typeLogin('', sandbox.key);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`Base URL of the service, Enter for ${sandbox.url}: `)]);
+    expect(stderr).toContain('profile two already exists: replacing its key');
+    expect(Object.keys(JSON.parse(readFileSync(config, 'utf8')).profiles)).toEqual(['one', 'two']);
+  });
+
+  it('a key that is typed where the base URL belongs is neither repeated nor looked up', async () => {
+    const { code, stderr } = await typeLogin('sandbox_9N8b8s4aQx2', '');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('this is no base URL')]);
+    expect(stderr.split('error:')[1]).not.toMatch(/9n8b8s4a/i);
   });
 
   it('auth ls marks the current profile, and auth switch and auth logout change it', async () => {

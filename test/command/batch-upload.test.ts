@@ -63,16 +63,16 @@ describe('file identity', () => {
     expect(service.assets.size).toBe(1);
   });
 
-  it('upload --sync uploads a symbolic link beside its target as a separate file, and --prune keeps both', async () => {
+  it('sync uploads a symbolic link beside its target as a separate file, and --prune keeps both', async () => {
     const { directory, writeFile, runCli, service } = await setUp();
     symlinkSync(writeFile('a.bin'), join(directory, 'b.bin'));
-    const syncArgs = ['upload', '--sync', directory, '--folder', '/F', '--prune', '--yes'];
+    const syncArgs = ['sync', directory, '--folder', '/F', '--prune', '--yes'];
     for (let n = 0; n < 2; n++) expect((await runCli(...syncArgs)).code).toBe(0);
     expect(service.completeAssets.map(({ name }) => name).sort()).toEqual(['a.bin', 'b.bin']);
     expect((await runCli('check', directory, '/F')).code).toBe(0);
   });
 
-  it('upload reports a moved file as a duplicate after a run in which another file failed', async () => {
+  it('upload keeps the asset of a moved file after a run in which another file failed', async () => {
     const { directory, writeFile, runCli, upload, service } = await setUp();
     const path = writeFile('a.bin');
     symlinkSync(join(directory, 'nowhere'), join(directory, 'z.bin'));
@@ -81,7 +81,7 @@ describe('file identity', () => {
     renameSync(path, join(directory, 'sub/a.bin'));
     await runCli('upload', '--flatten', directory);
     unlinkSync(join(directory, 'z.bin'));
-    expect(outcomes(await upload('--flatten', directory))).toEqual(['duplicate']);
+    expect(outcomes(await upload('--flatten', directory))).toEqual(['skipped']);
     expect(service.completeAssets).toHaveLength(1);
   });
 
@@ -121,7 +121,7 @@ describe('folder creation', () => {
       wasDropped = true;
       return handleThenDropConnection;
     };
-    const { code } = await runCli('upload', '--sync', directory, '--folder', '/F', '--transfers', '2');
+    const { code } = await runCli('sync', directory, '--folder', '/F', '--transfers', '2');
     expect([code, service.folders.map(({ name }) => name)]).toEqual([0, ['F']]);
   });
 
@@ -141,25 +141,25 @@ describe('folder creation', () => {
     expect([hadOutage, service.completeAssets.length, service.folders.length]).toEqual([true, 6, 6]);
   });
 
-  it('upload --sync finds its folders again if the service trims their names', async () => {
+  it('sync finds its folders again if the service trims their names', async () => {
     const { directory, writeFile, runCli, service } = await setUp({
       onNewFolder: (folder) => {
         folder.name = folder.name.trim();
       },
     });
     writeFile('cam a /a.bin');
-    for (let n = 0; n < 3; n++) expect((await runCli('upload', '--sync', directory, '--folder', '/F')).code).toBe(0);
+    for (let n = 0; n < 3; n++) expect((await runCli('sync', directory, '--folder', '/F')).code).toBe(0);
     expect([service.folders.length, service.completeAssets.length]).toEqual([2, 1]);
   });
 });
 
-describe('upload --prune', () => {
+describe('sync --prune', () => {
   const syncArgs = (directory: string, ...extraArgs: string[]) => [
-    ...['upload', '--sync', directory, '--folder', '/F', '--prune', '--yes'],
+    ...['sync', directory, '--folder', '/F', '--prune', '--yes'],
     ...extraArgs,
   ];
 
-  it('upload --prune keeps assets that another machine uploaded, even after a comparison with the folder', async () => {
+  it('sync --prune keeps assets that another machine uploaded, even after a comparison with the folder', async () => {
     const { cli, directory, writeFile, runCli, service } = await setUp({ shows: ['size', 'parent'] });
     writeFile('a.bin');
     writeFile('b.bin');
@@ -173,7 +173,7 @@ describe('upload --prune', () => {
     expect(service.completeAssets).toHaveLength(3);
   });
 
-  it('upload --prune keeps the old version until the new version is ready', async () => {
+  it('sync --prune keeps the old version until the new version is ready', async () => {
     const { directory, writeFile, runCli, service } = await setUp({ readyAfterMs: 60_000 });
     const path = writeFile('a.bin');
     await runCli(...syncArgs(directory));
@@ -186,7 +186,7 @@ describe('upload --prune', () => {
     expect(service.completeAssets).toHaveLength(1);
   });
 
-  it('upload --prune exits with 5 and reports no deleted asset if the service refuses deletions (403)', async () => {
+  it('sync --prune exits with 5 and reports no deleted asset if the service refuses deletions (403)', async () => {
     const { directory, writeFile, runCli, service } = await setUp();
     const paths = [1, 2, 3].map((n) => writeFile(`${n}.bin`));
     writeFile('stays.bin');
@@ -198,7 +198,7 @@ describe('upload --prune', () => {
     expect(service.completeAssets).toHaveLength(4);
   });
 
-  it('upload --prune with --dry-run lists its deletions, and counts them and their requests', async () => {
+  it('sync --prune with --dry-run lists its deletions, and counts them and their requests', async () => {
     const { cli, directory, writeFile, runCli } = await setUp();
     const path = writeFile('a.bin');
     writeFile('stays.bin');
@@ -398,6 +398,16 @@ it('upload --create-folders exits with 2 if --reserve-requests equals the rate l
   ]);
 });
 
+it.each(['upload', 'sync'])(
+  '%s ends with exit code 9 where it would wait longer than a --max-wait that is given',
+  async (verb) => {
+    const { directory, runCli } = await setUp({ limit: { requests: 8, windowMs: 3_000_000 } });
+    writeManyFiles(directory, { count: 9 });
+    const { code, stderr } = await runCli(verb, directory, '/', '--max-wait', '5s');
+    expect([code, stderr]).toEqual([9, expect.stringMatching(/would exceed the maximum wait[\s\S]*--max-wait/)]);
+  },
+);
+
 it('upload exits with 2 if --reserve-requests exceeds a rate limit that was not known before', async () => {
   const { directory, runCli } = await setUp({ limit: { requests: 50, windowMs: 3_000_000 } });
   writeManyFiles(directory, { count: 3 });
@@ -416,22 +426,22 @@ it.each([
   writeManyFiles(directory, { count: fileCount });
   const interruption = new AbortController();
   const interruptAtRateLimit = (text: string) => {
-    if (/rate limit reached; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))
+    if (/rate limit reached.*; waiting \d\d:\d\d, until \d\d:\d\d|"rate_limited","until"/.test(text))
       interruption.abort(new CodedError('interrupted', { code: 'interrupted' }));
   };
   const args = ['upload', '--flatten', directory, '--progress', mode, '--wait'];
   const { code, stderr } = await cli.run(args, { signal: interruption.signal, onStderr: interruptAtRateLimit });
-  expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([130, mode === 'json' ? undefined : 1]);
+  expect([code, stderr.match(/rate limit reached/g)?.length]).toEqual([130, 1]);
 });
 
 it('check exits with 11 for an asset that the service lost, and the next upload sends the file again', async () => {
-  const { directory, writeFile, runCli, upload, service } = await setUp();
+  const { directory, writeFile, runCli, service } = await setUp();
   writeFile('a.bin');
-  const syncArgs = ['--sync', directory, '--folder', '/F'];
-  await upload(...syncArgs);
+  const syncArgs = ['sync', directory, '--folder', '/F', '--json'];
+  await runCli(...syncArgs);
   for (const asset of service.assets.values()) asset.isTrashed = true;
   expect((await runCli('check', directory, '/F')).code).toBe(11);
-  expect(outcomes(await upload(...syncArgs))).toEqual(['uploaded']);
+  expect(outcomes(JSON.parse((await runCli(...syncArgs)).stdout))).toEqual(['uploaded']);
   expect((await runCli('check', directory, '/F')).code).toBe(0);
   const notDirectory = await runCli('check', join(directory, 'a.bin'), '/F');
   expect([notDirectory.code, notDirectory.stderr]).toEqual([2, expect.stringContaining('not a directory')]);

@@ -82,7 +82,7 @@ describe.skipIf(isStrict)('a change by path, name or glob, which has read its as
     const items: { uid: string; name: string }[] = await setup.cli.json(['history', await lastId()]);
     expect(items.map(({ name }) => name).sort()).toEqual(['a', 'b', 'c', 'd', 'e'].map((name) => `${word} ${name}`));
     await colleague('update', renamed, '--name', 'KEEP');
-    await colleague('update', tagged, '--add-tag', 'approved');
+    await colleague('tag', tagged, '--add', 'approved');
     await colleague('update', described, '--description', 'published');
     const { code, stderr } = await resume();
     expect([code, stderr]).toEqual([11, expect.stringContaining('changed meanwhile')]);
@@ -105,17 +105,17 @@ describe.skipIf(isStrict)('a change by path, name or glob, which has read its as
   });
 
   it.each([
-    ['rename PATH', () => ['rename', ...pathsOf('a'), 'new name']],
-    ['rename NAME', () => ['rename', `${word} a`, 'new name']],
-    ['update PATH', () => ['update', ...pathsOf('a'), '--name', 'new name']],
-    ['update NAME', () => ['update', `${word} a`, '--name', 'new name']],
-  ])('%s can be undone without a terminal, since the lookup has read the asset', async (_, args) => {
+    ['rename PATH', ['PATCH'], () => ['rename', ...pathsOf('a'), 'new name']],
+    ['rename NAME', ['GET', 'PATCH'], () => ['rename', `${word} a`, 'new name']],
+    ['update PATH', ['PATCH'], () => ['update', ...pathsOf('a'), '--name', 'new name']],
+    ['update NAME', ['GET', 'PATCH'], () => ['update', `${word} a`, '--name', 'new name']],
+  ])('%s can be undone without a terminal, since the lookup has read the asset', async (_, methods, args) => {
     const uids = await create('a');
     setup.proxy.requests.length = 0;
     expect((await run(args())).code).toBe(0);
     expect(
       setup.proxy.requests.filter(({ path }) => path.includes(uids[0] as string)).map(({ method }) => method),
-    ).toEqual(['GET', 'PATCH']);
+    ).toEqual(methods);
     expect(await namesOf(uids)).toEqual(['new name']);
     expect((await run(['undo', '--yes'])).code).toBe(0);
     expect(await namesOf(uids)).toEqual([`${word} a`]);
@@ -133,7 +133,7 @@ it('a resume of update by uid outside a terminal is refused, and overwrites noth
   // After a yes, the value that was read is known, so that undo writes it back.
   const written = (await descriptions()).indexOf('mine');
   expect((await resume('--yes')).code).toBe(0);
-  expect(await run(['undo', '--yes'])).toMatchObject({
+  expect(await run(['undo', await lastId(), '--yes'])).toMatchObject({
     code: 11,
     stderr: expect.stringContaining('its old value is unknown'),
   });

@@ -67,7 +67,7 @@ it('undo --dry-run exits with 11, as undo does, if others have changed an asset 
   const dryRun = await run(['undo', id, '--dry-run', '--json']);
   const outcomes = JSON.parse(dryRun.stdout).map(({ outcome }: { outcome: string }) => outcome);
   expect([dryRun.code, outcomes.sort()]).toEqual([11, ['conflict', 'planned']]);
-  const undone = await run(['undo', id, '--yes', '--tsv']);
+  const undone = await run(['undo', id, '--yes', '--format', 'tsv']);
   expect([undone.code, undone.stdout.includes('\tupdated')]).toEqual([11, true]);
 });
 
@@ -268,26 +268,27 @@ describe.skipIf(isStrict)('a change of a folder, after another workspace was cho
     return { main, second, runIn, folders, rename: ['folders', 'rename', `/${word} a`, `${word} b`] };
   }
 
-  it.each(['none', 'the name of the other one'])(
-    'undo finds it in the workspace of the change with %s',
-    async (chosen) => {
+  it('undo finds it in the workspace of the change if none is chosen', async () => {
+    const { second, runIn, folders, rename } = await renameFolder();
+    expect((await runIn(second.uid, ...rename)).code).toBe(0);
+    expect(await runIn(undefined, 'undo', '--yes')).toMatchObject({ code: 0 });
+    expect(await folders()).toEqual([`${word} a`]);
+  });
+
+  it.each(['uid', 'name'])(
+    'undo with the %s of the other one exits with 2 and names the option to use',
+    async (how) => {
       const { main, second, runIn, folders, rename } = await renameFolder();
-      expect((await runIn(second.uid, ...rename)).code).toBe(0);
-      const { name } = await (await call('GET', `/workspaces/${main}/`)).json();
-      expect(await runIn(chosen === 'none' ? undefined : name, 'undo', '--yes')).toMatchObject({ code: 0 });
-      expect(await folders()).toEqual([`${word} a`]);
+      await runIn(second.uid, ...rename);
+      const { items } = await (await call('GET', '/workspaces/')).json();
+      const { name } = items.find(({ uid }: { uid: string }) => uid === main);
+      expect(await runIn(how === 'uid' ? main : name, 'undo', '--yes')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`--workspace ${second.uid}`),
+      });
+      expect(await folders()).toEqual([`${word} b`]);
     },
   );
-
-  it('undo with the uid of the other one exits with 2 and names the option to use', async () => {
-    const { main, second, runIn, folders, rename } = await renameFolder();
-    await runIn(second.uid, ...rename);
-    expect(await runIn(main, 'undo', '--yes')).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`--workspace ${second.uid}`),
-    });
-    expect(await folders()).toEqual([`${word} b`]);
-  });
 
   it('a resume finds it in the workspace of the change', async () => {
     const { second, runIn, folders, rename } = await renameFolder();

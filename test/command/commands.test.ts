@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { isReading } from '../../src/cli/reference/reading-commands.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import {
@@ -82,9 +83,10 @@ describe('dry run of each command', () => {
     await prepare(join(cli.home, 'state'));
     const homeBefore = temporaryFolder();
     cpSync(cli.home, homeBefore, { recursive: true });
-    const { code } = await run([...(dryRun?.args ?? args), '-n'], { stdin });
+    const { code, stderr } = await run([...(dryRun?.args ?? args), '-n'], { stdin });
     expect(folderContents(cli.home)).toEqual(folderContents(homeBefore));
     expect(writes()).toEqual([]);
+    if (code === 2) expect(stderr).toContain('changes nothing, so it has no --dry-run');
     return code;
   }
 
@@ -105,13 +107,24 @@ describe('dry run of each command', () => {
     writeStoredUploadText(stateDir, 'abc', JSON.stringify(upload));
   }
 
-  it.each(rows)('%s -n changes no local file and sends no write request', async (_, row) => {
+  const [reading, changing] = [true, false].map((reads) =>
+    rows.filter(([name, { dryRun }]) => reads === (isReading(name, {}) && !dryRun?.args)),
+  ) as [typeof rows, typeof rows];
+
+  it.each(reading)('%s -n is refused, since the command changes nothing', async (_, row) => {
+    expect(await exitCodeOf(row, async () => {})).toBe(2);
+  });
+
+  it.each(changing)('%s -n changes no local file and sends no write request', async (_, row) => {
     expect(await exitCodeOf(row, storeUpload)).toBe(row.dryRun?.exit ?? 0);
   });
 
-  it.each(rows)('%s -n with an empty state folder changes no local file and sends no write request', async (_, row) => {
-    expect(await exitCodeOf(row, async () => {})).toBe(row.dryRun?.exitIfEmpty ?? row.dryRun?.exit ?? 0);
-  });
+  it.each(changing)(
+    '%s -n with an empty state folder changes no local file and sends no write request',
+    async (_, row) => {
+      expect(await exitCodeOf(row, async () => {})).toBe(row.dryRun?.exitIfEmpty ?? row.dryRun?.exit ?? 0);
+    },
+  );
 });
 
 describe('requests of each command', () => {

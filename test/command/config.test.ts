@@ -124,6 +124,36 @@ describe('setting precedence', () => {
     expect(stderr.includes('debug: 1 request\n')).toBe(isOn);
   });
 
+  it('a variable that differs by up to two letters from a known one is named, and doctor lists the rest', async () => {
+    const environment = { MEDIACTL_PROFIL: 'other', MEDIACTL_WORKSPCAE: 'x', MEDIACTL_MY_OWN: '1' };
+    const { code, stderr } = await cli.run(['config', 'ls'], { environment });
+    expect([code, stderr]).toEqual([
+      0,
+      [
+        'warning: MEDIACTL_PROFIL is not known; did you mean MEDIACTL_PROFILE?',
+        'warning: MEDIACTL_WORKSPCAE is not known; did you mean MEDIACTL_WORKSPACE?\n',
+      ].join('\n'),
+    ]);
+    const { stdout } = await cli.run(['doctor', '--jsonl'], { environment });
+    expect(stdout).toContain('not known: MEDIACTL_PROFIL, MEDIACTL_WORKSPCAE, MEDIACTL_MY_OWN');
+  });
+
+  it('MEDIACTL_API_KEY_FILE names the file of the key, and is refused beside a key and without a file', async () => {
+    const file = join(cli.home, 'key.txt');
+    writeFileSync(file, 'a-key-of-a-file-1234567890\n');
+    const environment = { MEDIACTL_API_KEY_FILE: file, MEDIACTL_BASE_URL: 'http://127.0.0.1:9' };
+    const { stdout } = await cli.run(['auth', 'token', '--show-token'], { environment });
+    expect(stdout).toBe('a-key-of-a-file-1234567890\n');
+    const errorWith = async (more: Record<string, string>) =>
+      (await cli.run(['whoami'], { environment: { ...environment, ...more } })).stderr;
+    expect(await errorWith({ MEDIACTL_API_KEY: 'x' })).toContain(
+      'MEDIACTL_API_KEY and MEDIACTL_API_KEY_FILE are both set',
+    );
+    expect(await errorWith({ MEDIACTL_API_KEY_FILE: `${file}.no` })).toContain(
+      'cannot read the key in MEDIACTL_API_KEY_FILE',
+    );
+  });
+
   it('config ls masks API keys', async () => {
     const key = 'sk_live_0123456789abcdef';
     const [value, origin] = await readSetting('api_key', { MEDIACTL_API_KEY: key });
@@ -139,7 +169,7 @@ describe('config set', () => {
     expect(JSON.parse((await cli.run(['config', 'path'])).stdout)).toBe(configPath());
     expect(await readSetting('format', {}, cli.home, ['--profile', 'other'])).toEqual([
       'json',
-      '--format, --json, --jsonl, --csv, --tsv, --quiet',
+      '--format, --json, --jsonl, --csv, --quiet',
     ]);
     expect(statSync(configPath()).mode & 0o777).toBe(0o600);
     await cli.run(['config', 'unset', 'format']);

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 describe('download of several assets', () => {
-  it('download creates the directory of -d, saves each asset in it with mode 0600 and prints a record for each', async () => {
+  it('download creates the directory of -d, saves each asset in it and prints a record for each; both have the mode of the umask', async () => {
     const directory = join(setup.cli.home, 'all');
     const saved = await setup.cli.json(['download', ...assetUids.slice(0, 2), '-d', directory]);
     expect(saved).toMatchObject([
@@ -27,7 +27,8 @@ describe('download of several assets', () => {
       { asset_uid: assetUids[1], outcome: 'downloaded', error: null },
     ]);
     expect(readFileSync(saved[0].path).equals(readFileSync(fixturePath('tone.mp3')))).toBe(true);
-    expect(statSync(saved[1].path).mode & 0o777).toBe(0o600);
+    expect(statSync(saved[1].path).mode & 0o777).toBe(0o666 & ~process.umask());
+    expect(statSync(directory).mode & 0o777).toBe(0o777 & ~process.umask());
   });
 
   it('download accepts uids from stdin and filters, and skips assets that it has already saved', async () => {
@@ -42,6 +43,8 @@ describe('download of several assets', () => {
     expect(secondRun.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['skipped', 'skipped']);
     const searchResults = await setup.cli.json(['download', '--search', 'tone', '-d', directory, '--yes']);
     expect(searchResults.every(({ outcome }: { outcome: string }) => outcome === 'downloaded')).toBe(true);
+    const again = await setup.cli.json(['download', '--search', 'tone', directory]); // a directory that exists
+    expect(again.every(({ outcome }: { outcome: string }) => outcome === 'skipped')).toBe(true);
   });
 
   it.skipIf(isStrict)(
@@ -237,7 +240,7 @@ describe('--quiet', () => {
   it('get -q prints only the error if it fails', async () => {
     const { code, stdout, stderr } = await setup.cli.run(['get', 'nothing-of-that-name', '-q']);
     expect([code, stdout]).toEqual([3, '']);
-    expect(stderr).toMatch(/^error: no asset is named/);
+    expect(stderr).toMatch(/^error: the service's search finds no asset named/);
   });
 
   it('upload -q still prints progress if --progress json requests it', async () => {

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { basename, join } from 'node:path';
+import { blake3 } from '@napi-rs/blake-hash';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
@@ -46,6 +47,13 @@ let cli: Cli;
 beforeEach(() => {
   cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_WORKSPACE: assetUid });
 });
+
+/** Downloads the asset of a service, whose waits end at once. */
+const downloadFrom = (service: string, path: string) =>
+  cli.run(['download', assetUid, '-o', path], {
+    environment: { MEDIACTL_BASE_URL: service },
+    clock: acceleratedClock(),
+  });
 
 const secondVersion = pseudoRandomBytes(fileSize, 'another version');
 
@@ -422,11 +430,7 @@ it.each([
       sendReply(response, found.body?.length === 0 ? { ...found, dropsConnection: true } : found);
     });
     const path = join(cli.home, 'film.mp4');
-    const download = () =>
-      cli.run(['download', assetUid, '-o', path], {
-        environment: { MEDIACTL_BASE_URL: service },
-        clock: acceleratedClock(),
-      });
+    const download = () => downloadFrom(service, path);
     expect((await download()).code).toBe(10);
     const partFiles = () => readdirSync(cli.home).filter((name) => name.endsWith('.part'));
     expect(partFiles()).toHaveLength(1);
@@ -437,5 +441,40 @@ it.each([
     expect(requestedRanges).toEqual([expect.stringMatching(/^bytes=[1-9]\d*-$/)]);
     expect(readFileSync(path).equals(content)).toBe(true);
     expect(partFiles()).toEqual([]);
+  },
+);
+
+it.each([
+  ['saves the uploaded file', firstVersion, 0],
+  ['says that the service has another file', secondVersion, 13],
+])(
+  'download begins once more if what an earlier process has received was damaged on the disk, and %s',
+  async (_what, served, exit) => {
+    const requestedRanges: (string | undefined)[] = [];
+    const media = { type: 'video', content_type: 'video/mp4', source_url: { url: 'HERE/media/film.mp4' } };
+    let isCut = true;
+    const service = await serveAsset(media, (response) => {
+      const asked = response.req.headers.range;
+      requestedRanges.push(asked);
+      const from = Number(/\d+/.exec(asked ?? '0')?.[0]);
+      if (isCut)
+        sendReply(response, asked ? { ...restOfFile(from), body: Buffer.alloc(0), dropsConnection: true } : cutReply);
+      else sendReply(response, asked ? part(from, fileSize, served) : { ...fullReply, body: served });
+    });
+    const path = join(cli.home, 'film.mp4');
+    const download = () => downloadFrom(service, path);
+    expect((await download()).code).toBe(10);
+    const partFile = join(cli.home, readdirSync(cli.home).find((name) => name.endsWith('.part')) ?? '');
+    const bytes = readFileSync(partFile);
+    bytes[0] = (bytes[0] ?? 0) ^ 1;
+    writeFileSync(partFile, bytes);
+    const state = join(cli.home, 'state');
+    const uploaded = Buffer.from(blake3(firstVersion)).toString('hex');
+    changeState(state, "INSERT INTO uploads (state, asset, blake3) VALUES ('done', ?, ?)", assetUid, uploaded);
+    isCut = false;
+    requestedRanges.splice(0);
+    const { code, stderr } = await download();
+    expect([code, requestedRanges], stderr).toEqual([exit, [expect.stringMatching(/^bytes=[1-9]/), undefined]]);
+    if (exit === 0) expect(readFileSync(path).equals(firstVersion)).toBe(true);
   },
 );

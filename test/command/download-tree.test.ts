@@ -16,6 +16,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { setUpCli } from '../support/cli-setup.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
+import { contentsOf } from '../support/files.ts';
 import { isStrict } from '../support/sandbox.ts';
 import { changeState } from '../support/state-database.ts';
 
@@ -50,15 +51,6 @@ function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
 }
-
-/** Returns the content of each file in a directory, by its relative path. */
-const contentsOf = (directory: string) =>
-  Object.fromEntries(
-    readdirSync(directory, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name))
-      .map((path) => [path.slice(directory.length + 1), readFileSync(path, 'utf8')]),
-  );
 
 const upload = () => setup.cli.json(['sync', source, folder, '--wait']);
 const download = (...args: string[]): Promise<DownloadRecord[]> =>
@@ -118,6 +110,37 @@ describe.skipIf(isStrict)('download of a folder', () => {
     expect(contentsOf(target)).toEqual(contentsOf(source));
   });
 
+  it('download of a folder into the directory that was uploaded fetches only what is missing there, with --yes too', async () => {
+    await upload();
+    rmSync(join(source, 'day 2/notes.md'));
+    const intoSource = (...args: string[]): Promise<DownloadRecord[]> =>
+      setup.cli.json(['download', folder, '-d', source, ...args]);
+    const records = await intoSource('--yes');
+    const fetched = records.flatMap(({ path, outcome }) => (outcome === 'skipped' ? [] : [[path, outcome]]));
+    expect(fetched).toEqual([[join(source, 'day 2/notes.md'), 'downloaded']]);
+    expect(records.map(({ verified }) => verified)).toEqual(records.map(() => true));
+    appendFileSync(join(source, 'top.md'), ', edited');
+    const { code, stdout } = await setup.cli.run(['download', folder, '-d', source, '--json']);
+    expect(code).toBe(11);
+    const failed = (JSON.parse(stdout) as DownloadRecord[]).filter(({ outcome }) => outcome === 'failed');
+    expect(failed.map(({ path }) => path)).toEqual([join(source, 'top.md')]);
+  });
+
+  it('download of a folder fetches neither a file that was edited and uploaded from there, nor its old version', async () => {
+    await upload();
+    appendFileSync(join(source, 'top.md'), ', edited');
+    await setup.cli.json(['download', folder, '-d', source, '--yes']); // has the first version again
+    appendFileSync(join(source, 'top.md'), ', edited again');
+    await upload();
+    const before = contentsOf(source);
+    for (let run = 0; run < 2; run++) {
+      const records: DownloadRecord[] = await setup.cli.json(['download', folder, '-d', source, '--yes']);
+      expect(records).toHaveLength(Object.keys(tree).length + 1);
+      expect(new Set(records.map(({ outcome }) => outcome))).toEqual(new Set(['skipped']));
+      expect(contentsOf(source)).toEqual(before);
+    }
+  });
+
   it('download of a folder keeps and lists files whose assets the library no longer has', async () => {
     await upload();
     await download();
@@ -142,6 +165,18 @@ describe.skipIf(isStrict)('download of a folder', () => {
     expect(readFileSync(join(target, 'top.md'), 'utf8')).toContain('edited');
     await download('--yes');
     expect(contentsOf(target)).toEqual(contentsOf(source));
+  });
+
+  it('download of a folder with --yes fetches only what is new, was deleted or was changed here', async () => {
+    await upload();
+    await download();
+    write(join(source, 'new.md'), '# new');
+    await upload();
+    appendFileSync(join(target, 'top.md'), ', edited');
+    rmSync(join(target, 'day 2/notes.md'));
+    const fetched = Object.entries(outcomesOf(await download('--yes'))).filter(([, outcome]) => outcome !== 'skipped');
+    expect(fetched.map(([path]) => path).sort()).toEqual(['day 2/notes.md', 'new.md', 'top.md']);
+    expect(new Set(Object.values(outcomesOf(await download('--yes'))))).toEqual(new Set(['skipped']));
   });
 
   it('download of a folder lists a file whose asset has another name now, and fetches it under that name', async () => {
@@ -249,6 +284,13 @@ describe.skipIf(isStrict)('download of a folder', () => {
       expect(stderr).toContain(`${name} is saved as`);
     }
     expect(existsSync(join(setup.cli.home, 'escape.md'))).toBe(false);
+  });
+
+  it('download of a folder fetches all that is in it, although an asset has a glob as its name', async () => {
+    await upload();
+    const [asset] = (await setup.cli.json(['ls', `${folder}/top.md`])) as { uid: string }[];
+    await setup.cli.json(['update', asset?.uid ?? '', '--name', '**']);
+    expect(Object.values(outcomesOf(await download()))).toEqual(Object.keys(tree).map(() => 'downloaded'));
   });
 
   it('download opens no file outside of the directory through a link, even with --yes', async () => {

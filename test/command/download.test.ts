@@ -29,13 +29,13 @@ const serveVideo = (media: (response: ServerResponse) => void) =>
   serveAsset({ name: 'film', type: 'video', size: fileSize, source_url: { url: 'HERE/media/film.mp4' } }, media);
 
 describe('download from the sandbox', () => {
-  it('download saves exactly the uploaded bytes, with mode 0600', async () => {
+  it('download saves exactly the uploaded bytes, with the mode of the umask', async () => {
     await setup.cli.run(['upload', '--existing', 'upload', fixturePath('clip.mp4'), '--wait']);
     const path = join(setup.cli.home, 'back.mp4');
     const saved = await setup.cli.json(['assets', 'download', '@last', '-o', path]);
     expect(saved).toMatchObject([{ path, size_bytes: statSync(fixturePath('clip.mp4')).size }]);
     expect(readFileSync(path).equals(readFileSync(fixturePath('clip.mp4')))).toBe(true);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(statSync(path).mode & 0o777).toBe(0o666 & ~process.umask());
   });
 
   it('download replaces an existing file only with --yes', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openAccountLibrary } from '../../src/cli/commands/browse/account-library.ts';
+import { openAccountLibrary } from '../../src/cli/commands/page/account-library.ts';
 import type { ErrorRecord } from '../../src/cli/error-hints.ts';
 import { tryLock } from '../../src/client/lock.ts';
 import { systemClock } from '../../src/contract/clock.ts';
@@ -89,6 +89,14 @@ describe('account errors', () => {
       return { body: { items, count } };
     });
     expect(await errorAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_changed'));
+  });
+
+  it('assets ls --all exits with code list_incomplete if the service lists fewer assets than it counts', async () => {
+    const items = [{ uid: '00000001-0000-4000-8000-000000000000', name: 'clip' }];
+    const { url } = await startRecordingServer(({ query }) => ({
+      body: { items: query.offset === '0' ? items : [], count: 3 },
+    }));
+    expect(await errorAt(url, ['assets', 'ls', '--all'])).toEqual(errorInTable('list_incomplete'));
   });
 
   it('assets ls exits with 2 and the error code `usage` if the API key is malformed', async () => {
@@ -325,7 +333,7 @@ describe('network errors', () => {
     expect(await errorAt(unreachableUrl, ['assets', 'ls'])).toEqual({
       code: 'unreachable',
       exit: 10,
-      hint: 'mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
+      hint: 'mediactl sandbox start, if it is a sandbox; or correct MEDIACTL_BASE_URL',
     });
   });
 
@@ -467,9 +475,9 @@ describe('ignored writes', () => {
     });
   });
 
-  it('assets update --add-tag exits with 6 and code tags_unknown if the record shows no tags', async () => {
+  it('assets tag --add exits with 6 and code tags_unknown if the record shows no tags', async () => {
     const url = await fakeLibrary(({ path }) => (path.endsWith(assetPath) ? { body: asset } : undefined));
-    expect(await errorAt(url, ['assets', 'update', assetUid, '--add-tag', 'sea'])).toEqual({
+    expect(await errorAt(url, ['assets', 'tag', assetUid, '--add', 'sea'])).toEqual({
       code: 'tags_unknown',
       exit: 6,
       hint: `mediactl tag ${assetUid} --set SLUGS, to replace all tags`,
@@ -494,7 +502,7 @@ describe('ignored writes', () => {
     expect(await errorAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
-      hint: 'mediactl config set field_names.embed_domains NAME, with one of first, second',
+      hint: 'export MEDIACTL_FIELD_NAMES=embed_domains=NAME, with one of first, second',
     });
   });
 
@@ -503,7 +511,7 @@ describe('ignored writes', () => {
     expect(await errorAt(url, ['embed', 'restrict'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
-      hint: expect.stringMatching(/^mediactl config set field_names\.embed_enabled NAME, with one of strict, locked/),
+      hint: expect.stringMatching(/^export MEDIACTL_FIELD_NAMES=embed_enabled=NAME, with one of strict, locked/),
     });
   });
 
@@ -512,7 +520,7 @@ describe('ignored writes', () => {
     expect(await errorAt(url, ['embed', 'domains', 'ls'])).toEqual({
       code: 'settings_unclear',
       exit: 6,
-      hint: 'mediactl config set field_names.embed_domain NAME',
+      hint: 'export MEDIACTL_FIELD_NAMES=embed_domain=NAME',
     });
   });
 });
@@ -544,7 +552,7 @@ describe('playback errors', () => {
     const url = await startPlayback({ type: 'video', blocked }, respondStatus('processing'));
     expect(await errorAt(url, ['play', assetUid, '--url'])).toEqual({
       ...errorInTable('nothing_to_play'),
-      hint: `mediactl wait ${assetUid}, if it is not ready yet`,
+      hint: `mediactl wait ${assetUid}, then run the same command again`,
     });
   });
 
@@ -591,10 +599,6 @@ describe('playback errors', () => {
 });
 
 describe('sandbox errors', () => {
-  it('sandbox open exits with code not_running if no sandbox is running', async () => {
-    expect(await errorFrom(['sandbox', 'open', 'x'])).toEqual(errorInTable('not_running'));
-  });
-
   it('sandbox logs exits with code not_running if there is no log', async () => {
     expect(await errorFrom(['sandbox', 'logs'])).toEqual(errorInTable('not_running'));
   });

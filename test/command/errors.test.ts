@@ -109,9 +109,9 @@ describe('invalid input', () => {
 
   it('assets get exits with 3 and explains abbreviated uids for digits that match no asset', () =>
     expectError(['assets', 'get', '1234'], 3, [
-      'error: no asset is named 1234',
+      "error: the service's search finds no asset named 1234",
       '  cause: to abbreviate a uid, type at least six digits',
-      '  try:   mediactl ls 1234',
+      "  try:   mediactl ls 1234, or mediactl ls '/**/1234' to look into each folder",
     ]));
 
   it('upload exits with 2 and suggests the most similar option for an unknown one', () =>
@@ -171,8 +171,8 @@ describe('invalid input', () => {
       2,
       [
         'error: no workspace',
-        '  cause: no flag, variable or profile sets one, and no workspace is primary',
-        '  try:   mediactl workspaces use NAME, or --workspace NAME',
+        '  cause: no flag, variable or profile sets one, and the service shows none to be primary',
+        '  try:   export MEDIACTL_WORKSPACE=NAME, or --workspace NAME',
       ],
       { environment: { MEDIACTL_WORKSPACE: undefined, MEDIACTL_BASE_URL: service } },
     );
@@ -284,7 +284,7 @@ describe('unusable services', () => {
       [
         `error: cannot reach http://127.0.0.1:${port}`,
         '  cause: connection refused',
-        '  try:   mediactl sandbox start, if it is a sandbox; mediactl auth ls, to list the profiles',
+        '  try:   mediactl sandbox start, if it is a sandbox; or correct MEDIACTL_BASE_URL',
       ],
       withBaseUrl(`http://127.0.0.1:${port}`),
     );
@@ -294,6 +294,29 @@ describe('unusable services', () => {
     const { code, stderr } = await cli.run(['assets', 'ls'], withBaseUrl('https://no-such-host.invalid'));
     expect(code).toBe(10);
     expect(stderr).toContain('error: cannot reach https://no-such-host.invalid');
+  });
+
+  it.each([
+    ['null', 'null', 'sent null, which is no object and no array'],
+    ['nothing', '', 'sent an empty body'],
+  ])('the error says what came if the service sends %s in place of records', async (_, body, words) => {
+    const service = await startServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    });
+    const { code, stderr } = await cli.run(['folders', 'ls'], withBaseUrl(service));
+    expect([code, stderr]).toEqual([10, expect.stringContaining(words)]);
+  });
+
+  it('a workspace whose name differs in case is proposed, and a uid if the service shows no names', async () => {
+    let workspaces: object[] = [
+      { uid: '7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4b', name: 'Archive' },
+      { uid: '7b1f4d0e-58a4-4c8e-9a0b-5d9c1f2e3a4c', name: 'Main' },
+    ];
+    const service = await startServer((_request, response) => respond(response, 200, { items: workspaces }));
+    const hint = async () => (await cli.run(['folders', 'ls', '-w', 'archive'], withBaseUrl(service))).stderr;
+    expect(await hint()).toContain('try:   did you mean Archive?');
+    workspaces = workspaces.map((workspace) => ({ ...workspace, name: undefined }));
+    expect(await hint()).toContain('use a uid: the service shows no names');
   });
 
   it('the CLI exits with 10 and reports a web page instead of JSON, for status 200 and 502', async () => {

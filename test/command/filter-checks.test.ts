@@ -19,7 +19,7 @@ const unmatchedValues: Record<string, string> = {
 };
 /** Options that are not filters. */
 const nonFilterOptions = [
-  ...['--max-changes', '--newest', '--any-workspace', '--recursive', '--add', '--remove', '--set'],
+  ...['--max-changes', '--newest', '--pick', '--any-workspace', '--recursive', '--add', '--remove', '--set'],
 ];
 const changeArgsByVerb = { rm: [], tag: ['--add', 'overwritten'] };
 

@@ -1,5 +1,6 @@
 import type { Command } from '@commander-js/extra-typings';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { nextStepFor } from '../../src/cli/profile-in-commands.ts';
 import { buildCommandTree } from '../../src/cli/program.ts';
 import { type ForeignWord, foreignCommands } from '../../src/cli/reference/foreign-commands.ts';
 import { foreignOptions } from '../../src/cli/reference/foreign-options.ts';
@@ -64,7 +65,12 @@ it('each word of the table is answered, where it is typed, with what its row say
       const place = placeOf(row, word);
       const typed = [...(place?.path ?? ['nowhere']), word].join(' ');
       const { code, hint, cause } = place ? await errorOf(cli, ...place.path, word) : { code: 2, hint: '', cause: '' };
-      if (code !== 2 || !place || hint !== filled(row, place, word) || cause !== (row.cannot ?? null))
+      if (
+        code !== 2 ||
+        !place ||
+        hint !== nextStepFor(filled(row, place, word), undefined) ||
+        cause !== (row.cannot ?? null)
+      )
         wrong.push({ typed, expected: row.use, hint, cause });
     }
   expect(wrong).toEqual([]);

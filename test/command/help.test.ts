@@ -5,6 +5,7 @@ import { buildCommandTree } from '../../src/cli/program.ts';
 import { allNodes } from '../../src/cli/reference/command-node.ts';
 import { describeCommand as describeTree } from '../../src/cli/reference/command-tree.ts';
 import { topics } from '../../src/cli/reference/topics.ts';
+import { shortcuts } from '../../src/cli/shortcuts.ts';
 import { assumptions, nameKeys } from '../../src/contract/assumptions.ts';
 import { faultNames } from '../../src/sandbox/faults/parse.ts';
 import { Cli } from '../support/cli.ts';
@@ -15,14 +16,14 @@ const cli = new Cli();
 const helpPage = async (path: readonly string[], { columns }: { columns: number }) =>
   (await cli.run([...path, '--help'], { tty: true, columns, environment: { NO_COLOR: '1' } })).stdout;
 
-/** Commands whose help may be longer than a screen. */
-const longPages = ['', 'upload', 'assets ls', 'videos ls'];
+/** Commands whose help may be longer than a screen, and how many screens it may have. */
+const screensOf: Readonly<Record<string, number>> = { '': 3, upload: 4, sync: 2, 'assets ls': 3, 'videos ls': 3 };
 
 describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s', (name, path) => {
   it('the help page fits the height and the width of the terminal', async () => {
     const lines = (await helpPage(path, { columns: 80 })).trimEnd().split('\n');
     const advice = 'shorten the descriptions of options, or move an explanation to a page of docs/';
-    if (!longPages.includes(name)) expect(lines.length, advice).toBeLessThanOrEqual(24);
+    expect(lines.length, advice).toBeLessThanOrEqual(24 * (screensOf[name] ?? 1));
     for (const columns of [40, 80, 120])
       for (const line of (await helpPage(path, { columns })).split('\n'))
         expect(stringWidth(line)).toBeLessThanOrEqual(columns);
@@ -34,6 +35,16 @@ describe.each(paths.map((path) => [path.join(' '), path] as const))('help of %s'
     if (command?.examples[0]) expect(helpText.replace(/\n */g, ' ')).toContain(`Examples ${command.examples[0]}`);
     expect(helpText).not.toMatch(/--request-timeout|--no-input/);
   });
+});
+
+it.each(Object.keys(shortcuts))('the help of the short form %s has examples in its own words', async (word) => {
+  const page = await helpPage([word], { columns: 120 });
+  const [, examples = ''] = /Examples\n(.*?)\n\n/s.exec(page) ?? [];
+  expect(page).toContain(`Usage: mediactl ${word} `);
+  expect(examples).toContain(`mediactl ${word} `.trimEnd());
+  const [expanded = [], path] = [shortcuts[word], shortcuts[word]?.filter((each) => !each.startsWith('-')).join(' ')];
+  expect(examples).not.toContain(`mediactl ${path} `);
+  for (const option of expanded.filter((each) => each.startsWith('-'))) expect(examples).not.toContain(option);
 });
 
 it('--help prints bold headings only on a color terminal', async () => {

@@ -48,6 +48,14 @@ describe('history', () => {
     expect(await failure('undo')).toEqual({ ...errorInTable('not_found'), hint: expect.any(String) });
   });
 
+  it('history names the asset of a change of one asset, and none for a change of several', async () => {
+    const uids = await createAssets(2);
+    await run('tag', ...uids, '--add', 'sea');
+    await run('tag', uids[0] as string, '--add', 'night');
+    expect((await history()).slice(0, 2)).toMatchObject([{ item_name: `${tag} 0` }, { item_name: null }]);
+    expect((await setup.cli.run(['history'])).stdout).toContain(`add tag night: ${tag} 0`);
+  });
+
   it('history lists a change with its counts, and history CHANGE the old and the new value of each item', async () => {
     const uids = await createAssets(2);
     await run('tag', '--tag', tag, ...anyWorkspace, '--add', 'sea');
@@ -56,7 +64,7 @@ describe('history', () => {
       ...{ command: 'tag', summary: 'add tag sea', base_url: setup.sandbox.url, state: 'finished' },
       ...{ item_count: 2, done_count: 2, failed_count: 0, conflict_count: 0, undo_of: null, undone_by: null },
     });
-    const items = await setup.cli.json(['history', change.change_id.slice(0, 4)]);
+    const items = await setup.cli.json(['history', change.change_id.slice(0, 6)]);
     expect(items.map(({ uid }: { uid: string }) => uid).sort()).toEqual([...uids].sort());
     expect(items[0]).toMatchObject({ before: { tags: [tag] }, add_tags: ['sea'], remove_tags: [], outcome: 'done' });
   });
@@ -191,7 +199,7 @@ describe('undo', () => {
       // As if the first two had run at once, and had both been killed.
       if (word === 'third') changeState(join(setup.cli.home, 'state'), "UPDATE changes SET state = 'running'");
       writeFileSync(table, exported.replace(name, word));
-      expect(await run('apply', table)).toMatchObject({ code: 0 });
+      expect(await run('apply', table, ...anyWorkspace)).toMatchObject({ code: 0 });
     }
     expect((await history()).length).toBe(1);
     expect((await get(uid)).name).toBe('third');
@@ -245,17 +253,21 @@ describe('undo', () => {
     expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(`was made at ${setup.sandbox.url}`) });
   });
 
-  it('a deleted folder whose deletion cannot be verified is a finished change, not an interrupted one', async () => {
-    await run('folders', 'create', `/${tag}`);
-    let isDeleted = false;
-    const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) => {
-      isDeleted ||= method === 'DELETE';
-      return isDeleted && method === 'GET' ? respondWith(403) : undefined;
-    });
-    const environment = { MEDIACTL_BASE_URL: proxy.url };
-    expect((await setup.cli.run(['folders', 'rm', `/${tag}`, '--yes'], { environment })).code).toBe(5);
-    expect(await history()).toMatchObject([{ command: 'rm', state: 'finished', done_count: 1 }]);
-  });
+  // In strict mode no folder can be listed, so that a script deletes none.
+  it.skipIf(isStrict)(
+    'a deleted folder whose deletion cannot be verified is a finished change, not an interrupted one',
+    async () => {
+      await run('folders', 'create', `/${tag}`);
+      let isDeleted = false;
+      const proxy = await FaultProxy.start(setup.sandbox.url, ({ method }) => {
+        isDeleted ||= method === 'DELETE';
+        return isDeleted && method === 'GET' ? respondWith(403) : undefined;
+      });
+      const environment = { MEDIACTL_BASE_URL: proxy.url };
+      expect((await setup.cli.run(['folders', 'rm', `/${tag}`, '--yes'], { environment })).code).toBe(5);
+      expect(await history()).toMatchObject([{ command: 'rm', state: 'finished', done_count: 1 }]);
+    },
+  );
 
   it.skipIf(isStrict)('undo moves assets and folders back, and renames them back', async () => {
     const [uid = ''] = await createAssets(1);
@@ -346,8 +358,8 @@ describe('a change that is stopped', () => {
       ({ outcome }: { outcome: string }) => outcome === 'pending',
     );
     await new Cli(account()).run(['update', left, '--description', 'other']);
-    const { hint, ...error } = errorInTable('changed_meanwhile');
-    expect(await failure('history', id, '--resume')).toEqual({ ...error, hint });
+    const hint = `mediactl get ${left}, to see it now`;
+    expect(await failure('history', id, '--resume')).toEqual({ ...errorInTable('changed_meanwhile'), hint });
     expect((await get(left)).description).toBe('other');
   });
 
@@ -385,7 +397,7 @@ describe('a change that is stopped', () => {
     changeState(state, "UPDATE changes SET state = 'running'");
     const [{ change_id }] = await history();
     expect(await run('history', change_id, '--resume')).toMatchObject({ code: 0 });
-    const { code, stderr } = await run('undo');
+    const { code, stderr } = await run('undo', change_id);
     expect([code, stderr]).toEqual([11, expect.stringContaining(`${written}: not reverted: its old value is unknown`)]);
     expect([(await get(written)).name, (await get(unwritten)).name]).toEqual(['piped', 'old']);
   });

@@ -91,9 +91,11 @@ it.each(changes)('%s exits with 6 or 11 after two reads if the service ignores t
 it('mv reads the list of the folder once more if no record shows the folder', async () => {
   const library = createFakeLibrary({});
   let looks = 0;
+  let isMoved = false;
   const { code, sleptMs } = await runWith(
     (request) => {
-      const isList = request.method === 'GET' && request.query.parent === folderUid;
+      isMoved ||= request.method === 'PATCH';
+      const isList = request.method === 'GET' && request.query.parent === folderUid && isMoved;
       return isList && ++looks === 1 ? { body: { items: [], count: 0 } } : library.respond(request);
     },
     ['mv', assetUid, '/Campaigns'],

@@ -178,9 +178,11 @@ describe('unusual local files', () => {
     expect(readdirSync(join(state, 'spool'))).toEqual([]);
   });
 
-  it('upload --limit-rate 0 exits with 2', async () => {
-    const { code } = await cli.run(['upload', 'x', '--limit-rate', '0'], withBaseUrl(sandbox.url));
-    expect(code).toBe(2);
+  it('upload --limit-rate 0 of a file that exists exits with 2 and names the option', async () => {
+    const path = join(cli.home, 'clip.txt');
+    writeFileSync(path, 'text');
+    const { code, stderr } = await cli.run(['upload', path, '--limit-rate', '0'], withBaseUrl(sandbox.url));
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--limit-rate')]);
   });
 });
 

@@ -1,7 +1,10 @@
 import {
+  appendFileSync,
+  closeSync,
   existsSync,
   linkSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -10,7 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { CodedError } from '../../src/client/errors.ts';
+import { isLinux } from '../../src/contract/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';
@@ -44,7 +49,30 @@ const filesIn = (directory: string) =>
         .sort()
     : [];
 
+/** Returns the contents of the assets in the library, sorted. */
+const contents = () => service.completeAssets.map(({ bytes }) => bytes.toString()).sort();
+
 const sync = (...args: string[]) => ['sync', source, '/F', '--move-to', target, ...args];
+
+/** Starts a watch that moves files. */
+function startWatch() {
+  const controller = new AbortController();
+  const watch = {
+    log: '',
+    stop: () => {
+      controller.abort(new CodedError('terminated', { code: 'terminated' }));
+      return ended;
+    },
+  };
+  const ended = cli.run(sync('--watch', '--log-format', 'json'), {
+    clock: acceleratedClock({ speed: 50 }),
+    signal: controller.signal,
+    onStderr: (text) => {
+      watch.log = text;
+    },
+  });
+  return watch;
+}
 
 describe('--move-to', () => {
   it('--move-to moves each uploaded file with its subdirectory, and its record says where it is', async () => {
@@ -162,13 +190,23 @@ describe('--move-to', () => {
     expect(readFileSync(path, 'utf8')).toBe('a');
   });
 
-  it('--move-to leaves a file whose asset the service no longer has, and names it', async () => {
-    const path = write(join(source, 'a.mov'), 'a');
+  it('--move-to leaves a file whose asset the service no longer has, and the next run uploads and moves it', async () => {
+    write(join(source, 'a.mov'), 'a');
     await cli.json(['sync', source, '/F']);
     service.assets.clear();
     const run = await cli.run(sync('--json'));
     expect([run.code, errorOf(run).code]).toEqual([13, 'unverified']);
-    expect([existsSync(path), filesIn(target)]).toEqual([true, []]);
+    expect([filesIn(source), filesIn(target)]).toEqual([['a.mov'], []]);
+    expect((await cli.run(sync())).code).toBe(0);
+    expect([filesIn(source), filesIn(target), contents()]).toEqual([[], ['a.mov'], ['a']]);
+  });
+
+  it('--move-to moves a duplicate of a verified asset of the folder, and the next run sends nothing', async () => {
+    write(join(cli.home, 'other/first.mov'), 'the content');
+    await cli.json(['upload', join(cli.home, 'other/first.mov'), '/F', '--create-folders']);
+    write(join(source, 'second.mov'), 'the content');
+    for (let run = 0; run < 2; run++) expect((await cli.run(sync('--existing', 'content'))).code).toBe(0);
+    expect([filesIn(source), filesIn(target), contents()]).toEqual([[], ['second.mov'], ['the content']]);
   });
 
   it('two runs with --move-to at once move each file once, and their records say where it is', async () => {
@@ -191,29 +229,100 @@ describe('--move-to', () => {
     write(join(source, 'a.mov'), 'a');
     write(join(source, 'b.mov'), 'b');
     write(join(target, 'b.mov'), 'another');
-    const controller = new AbortController();
-    let log = '';
-    const ended = cli.run(sync('--watch', '--log-format', 'json'), {
-      clock: acceleratedClock({ speed: 50 }),
-      signal: controller.signal,
-      onStderr: (text) => {
-        log = text;
-      },
-    });
+    const watch = startWatch();
     await vi.waitFor(() => expect(filesIn(source)).toEqual(['b.mov']), { timeout: 20_000 });
-    await vi.waitFor(() => expect(log).toContain('stays where it is'), { timeout: 20_000 });
-    controller.abort(new CodedError('terminated', { code: 'terminated' }));
-    expect((await ended).code).toBe(0);
+    await vi.waitFor(() => expect(watch.log).toContain('stays where it is'), { timeout: 20_000 });
+    expect((await watch.stop()).code).toBe(0);
     expect(service.paths).toEqual(['/F/a.mov', '/F/b.mov']);
     expect(readFileSync(join(target, 'b.mov'), 'utf8')).toBe('another');
+  });
+
+  it.skipIf(!isLinux)(
+    '--move-to leaves a file that a program has open for writing, and names that program',
+    async () => {
+      const path = write(join(source, 'a.mov'), 'a');
+      write(join(source, 'b.mov'), 'b');
+      const descriptor = openSync(path, 'a');
+      const reader = openSync(join(source, 'b.mov'), 'r');
+      const run = await cli.run(sync('--json'));
+      closeSync(descriptor);
+      closeSync(reader);
+      expect([run.code, errorOf(run).code, filesIn(source), filesIn(target)]).toEqual([
+        ...[11, 'partial_failure', ['a.mov'], ['b.mov']],
+      ]);
+      expect(run.stderr).toContain(`(process ${process.pid}) has it open for writing`);
+      expect((await cli.run(sync())).code).toBe(0);
+      expect([filesIn(source), filesIn(target)]).toEqual([[], ['a.mov', 'b.mov']]);
+    },
+  );
+
+  it('a file that a program went on writing to after its move is moved back and uploaded again by the next run', async () => {
+    write(join(source, 'a.mov'), 'part 1,');
+    await cli.json(sync());
+    appendFileSync(join(target, 'a.mov'), 'part 2');
+    const { code, stderr } = await cli.run(sync());
+    expect([code, stderr]).toEqual([0, expect.stringContaining('since a program went on writing to it')]);
+    expect([contents(), filesIn(source), filesIn(target)]).toEqual([['part 1,', 'part 1,part 2'], [], ['a.mov']]);
+    expect((await cli.run(sync())).code).toBe(0);
+    expect(contents()).toEqual(['part 1,', 'part 1,part 2']);
+  });
+
+  it('a file that a program writes to before the end of the run that moved it is moved back, and makes the exit code 11', async () => {
+    write(join(source, 'a.mov'), 'a');
+    write(join(source, 'b.mov'), 'the longer one');
+    service.fault = ({ method, asset }) =>
+      method === 'PATCH' && asset.name === 'b.mov'
+        ? async ({ act }) => {
+            await vi.waitFor(() => expect(filesIn(target)).toEqual(['a.mov']), { timeout: 20_000 });
+            appendFileSync(join(target, 'a.mov'), ', and more');
+            return act();
+          }
+        : undefined;
+    const run = await cli.run(sync('--json'));
+    expect([run.code, filesIn(source), filesIn(target)]).toEqual([11, ['a.mov'], ['b.mov']]);
+    service.fault = () => undefined;
+    expect((await cli.run(sync())).code).toBe(0);
+    expect(contents()).toEqual(['a', 'a, and more', 'the longer one']);
+  });
+
+  it('a moved file that changed stays where it is if its path has another file, and is named with the command that uploads it', async () => {
+    write(join(source, 'a.mov'), 'part 1,');
+    await cli.json(sync());
+    appendFileSync(join(target, 'a.mov'), 'part 2');
+    write(join(source, 'a.mov'), 'another');
+    const { code, stdout } = await cli.run(sync('--json'));
+    expect([code, readFileSync(join(target, 'a.mov'), 'utf8')]).toEqual([6, 'part 1,part 2']);
+    const [moved] = JSON.parse(stdout).flatMap(({ error }: UploadRecord) =>
+      error?.message.includes('changed') ? error : [],
+    );
+    await cli.json(moved.hint.split(' ').slice(1));
+    expect(contents()).toEqual(['another', 'part 1,', 'part 1,part 2']);
+  });
+
+  it.skipIf(!isLinux)('a file that somebody put in the place of a moved one stays there', async () => {
+    write(join(source, 'a.mov'), 'a');
+    await cli.json(sync());
+    rmSync(join(target, 'a.mov'));
+    write(join(target, 'a.mov'), 'edited elsewhere');
+    expect((await cli.run(sync())).code).toBe(0);
+    expect([filesIn(source), filesIn(target), contents()]).toEqual([[], ['a.mov'], ['a']]);
+  });
+
+  it('sync --watch --move-to moves a file back and uploads it again when its writer goes on, and the log names it', async () => {
+    write(join(source, 'a.mov'), 'part 1,');
+    const watch = startWatch();
+    await vi.waitFor(() => expect(filesIn(target)).toEqual(['a.mov']), { timeout: 20_000 });
+    appendFileSync(join(target, 'a.mov'), 'part 2');
+    await vi.waitFor(() => expect(contents()).toEqual(['part 1,', 'part 1,part 2']), { timeout: 20_000 });
+    await vi.waitFor(() => expect(filesIn(target)).toEqual(['a.mov']), { timeout: 20_000 });
+    expect((await watch.stop()).code).toBe(0);
+    expect(watch.log).toContain('is back since a program went on writing to it');
   });
 
   it.each([
     ['a directory inside of the source', (at: string) => ['sync', at, '/F', '--move-to', join(at, 'done')]],
     ['the source itself', (at: string) => ['sync', at, '/F', '--move-to', at]],
     ['the directory above the source', (at: string) => ['sync', at, '/F', '--move-to', dirname(at)]],
-    ['stdin', (at: string) => ['upload', '-', '--name', 'x', '--move-to', join(at, '../done')]],
-    ['a URL', (at: string) => ['upload', 'https://example.com/a.mov', '--move-to', join(at, '../done')]],
     ['a queue', (at: string) => ['sync', at, '/F', '--queue', 'redis://127.0.0.1', '--move-to', join(at, '../done')]],
     ['--force', (at: string) => ['sync', at, '/F', '--force', '--move-to', join(at, '../done')]],
   ])('--move-to with %s is refused with exit code 2, and nothing is uploaded', async (_, command) => {

@@ -51,6 +51,7 @@ describe('redirects', () => {
     const ran = await cli.run(['api', '/things/', '-f', 'a=b'], { environment: { MEDIACTL_BASE_URL: service } });
     expect(ran.code).toBe(10);
     expect(ran.stderr).toContain('a redirect, which is not followed');
+    expect(ran.stderr).toContain('it leads to /elsewhere/');
     expect(requests).toEqual(['POST /api/external/v1/things/']);
   });
 

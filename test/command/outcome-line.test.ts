@@ -58,6 +58,58 @@ it.each([
   expect(await lineOf(...args)).toMatch(new RegExp(line));
 });
 
+it('tags that an asset has, or lacks, already are said, and nothing is written, counted or recorded', async () => {
+  expect(await lineOf('tag', numberedUid(1), '--add', 'rushes')).toBe('take 1.mp4 already has the tag rushes');
+  expect(await lineOf('tag', numberedUid(1), numberedUid(2), '--add', 'rushes', '--remove', 'draft')).toBe(
+    '2 assets already have the tag rushes and lack the tag draft',
+  );
+  expect((await cli.run(['tag', numberedUid(1), '--add', 'rushes', '-n'])).stderr).toBe(
+    'dry run: would send 0 requests\n',
+  );
+  expect(await cli.json(['history'])).toEqual([]);
+});
+
+it('the history of a script names the tag that an asset had already', async () => {
+  expect((await cli.run(['tag', numberedUid(1), '--add', 'rushes'])).code).toBe(0);
+  expect(await cli.json(['history'])).toEqual([expect.objectContaining({ summary: 'add tag rushes' })]);
+});
+
+it('the line of one asset names only the tags that have changed', async () => {
+  expect(await lineOf('tag', numberedUid(1), '--add', 'sea', '--remove', 'draft')).toMatch(
+    new RegExp(`^updated take 1.mp4 \\(add tag sea\\)${toUndo}`),
+  );
+});
+
+it.each([
+  ['rm', '--tag', 'none'],
+  ['tag', '--tag', 'none', '--add', 'sea'],
+  ['mv', '--tag', 'none', '/Campaigns'],
+])('%s with filters that match nothing says so, and is no error', async (...args) => {
+  const service = await startRecordingServer(createLibrary({ assets: [], shows: ['parent'] }));
+  const { code, stdout, stderr } = await cli.run([...args, '--yes'], {
+    environment: { MEDIACTL_BASE_URL: service.url },
+  });
+  expect([code, stdout, stderr]).toEqual([0, '', 'no assets match the filters\n']);
+});
+
+it('the history shows the top level as /, not as nothing', async () => {
+  const id = (await lineOf('mv', numberedUid(1), '/Campaigns')).slice(-8);
+  const { stdout } = await cli.run(['history', id], { tty: true, columns: 200 });
+  expect(stdout).toContain('parent: / → /Campaigns');
+});
+
+it('the path of an asset that is elsewhere names the search, not a folder that is missing', async () => {
+  const { code, stderr } = await cli.run(['share', '/take 9.mp4']);
+  expect([code, stderr]).toEqual([
+    3,
+    [
+      'error: no asset or folder at /take 9.mp4',
+      '  cause: the top level has neither an asset nor a folder take 9.mp4',
+      "  try:   mediactl search 'take 9.mp4', to find it in another folder\n",
+    ].join('\n'),
+  ]);
+});
+
 it('undo says what it has reverted, and how to take that back', async () => {
   const moved = await lineOf('mv', numberedUid(1), numberedUid(2), '/Campaigns');
   const id = moved.slice(-8);

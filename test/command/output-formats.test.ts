@@ -27,8 +27,8 @@ it('--csv prints a header with the fields of all records and quotes values where
   );
 });
 
-it('--tsv prints one line per record and escapes tabs and line breaks', async () => {
-  expect((await listAssets('--tsv', '--fields', 'name,player.theme')).stdout).toBe(
+it('--format tsv prints one line per record and escapes tabs and line breaks', async () => {
+  expect((await listAssets('--format', 'tsv', '--fields', 'name,player.theme')).stdout).toBe(
     [
       'name\tplayer.theme',
       'plain\tdark',
@@ -48,7 +48,7 @@ it('--fields selects fields in every output format and warns about a field that 
     'player.theme': 'dark',
     nonsense: null,
   });
-  expect(stderr).toBe('warning: no record has a field nonsense; --json shows all fields\n');
+  expect(stderr.split('\n')[0]).toBe('warning: no record has a field nonsense; --json shows all fields');
   expect((await listAssets('--fields', 'name,player.theme')).stdout.split('\n')[0]).toBe('plain\tdark');
   expect((await listAssets('--fields', 'name', '-q')).stdout).toBe(`${uids.join('\n')}\n`);
   expect((await listAssets('--fields', 'tags.0', '--json')).stdout).toContain('{"tags.0":"a"}');
@@ -60,6 +60,7 @@ it('--fields proposes the field that a misspelled one may mean', async () => {
     'warning: no record has a field nmae; did you mean name?',
     'warning: no record has a field created at; did you mean created_at?',
     'warning: no record has a field tasg; did you mean tags?',
+    'all workspaces',
     '',
   ]);
 });
@@ -76,7 +77,7 @@ it.each([
   [['--jq', '.[0].uid.x'], 'Cannot index string'],
   [['--jq', 'import "x" as x; 1'], 'module not found'],
   [['--jq', '.', '--csv'], '--jq and --csv cannot be used together'],
-  [['--csv', '--tsv'], '--csv and --tsv cannot be used together'],
+  [['--csv', '--jsonl'], '--jsonl and --csv cannot be used together'],
   [['--fields', 'a,,b'], "--fields does not accept 'a,,b'"],
 ])('assets ls with the options %j exits with 2 and explains the error', async (args, words) => {
   const { code, stdout, stderr } = await listAssets(...args);
@@ -100,7 +101,7 @@ it('assets ls --csv prints no header for an empty list unless --fields names the
 it('every output format keeps wide characters and escapes control characters on a terminal', async () => {
   const { url } = await startRecordingServer(() => ({ body: { items, count: 3 } }));
   const cli = new Cli({ MEDIACTL_API_KEY: 'a-key-of-this-test', MEDIACTL_BASE_URL: url, NO_COLOR: '1' });
-  for (const formatOptions of [[], ['--csv'], ['--tsv'], ['--json'], ['--jq', '.[].name']]) {
+  for (const formatOptions of [[], ['--csv'], ['--format', 'tsv'], ['--json'], ['--jq', '.[].name']]) {
     const { stdout } = await cli.run(['assets', 'ls', ...formatOptions], { tty: true, columns: 100 });
     expect(stdout).not.toContain('\u001b');
     expect(stdout).not.toContain('\u0007');
@@ -124,7 +125,7 @@ it('ls --quiet reports on stderr that it lists only one page, and rm --dry-run n
   expect(stdout.trim().split('\n')).toEqual(uids);
   const defaultPage = await cli.run(['ls', '-q']);
   expect(defaultPage.stderr).toContain('of 308; --all for all');
-  expect(stderr).toBe('');
+  expect(stderr).toBe('all workspaces\n');
   const dryRun = await cli.run(['rm', uids[0] as string, '-n'], { tty: true });
   expect(dryRun.stdout).toMatch(/^plain +0{8}/m);
 });

@@ -39,7 +39,9 @@ describe('a walk', () => {
     for (const path of ['.mediactl.json', 'media/day 1/.mediactl.json']) writeFileAt(path, '{}');
     const first = await uploadTo('/F', [home]);
     expect([first.code, assetNames()]).toEqual([0, ['a.mov']]);
-    expect(first.stderr).toMatch(/warning: skipped: \d+ files of mediactl's own configuration and state$/m);
+    expect(first.stderr).toMatch(
+      /warning: skipped: 2 files and 2 directories of mediactl's own configuration and state$/m,
+    );
     const second = await uploadTo('/F', [home]);
     expect([second.code, second.stderr]).toEqual([0, expect.stringContaining('already uploaded')]);
     expect(service.assets.size).toBe(1);
@@ -51,11 +53,11 @@ describe('a walk', () => {
     expect(readdirSync(join(home, 'media/state'))).toContain('receipts.db');
   });
 
-  it('counts the files of a directory inside of the state folder, and finds none to upload', async () => {
+  it('leaves out a directory inside of the state folder, and finds nothing to upload', async () => {
     for (const name of ['a', 'b', 'day/c']) writeFileAt(`state/renders/${name}.mov`);
     const { code, stderr } = await uploadTo('/F', [join(home, 'state/renders')]);
     expect([code, stderr]).toEqual([2, expect.stringContaining('no files found')]);
-    expect(stderr).toContain("3 files of mediactl's own configuration and state");
+    expect(stderr).toContain("skipped: 1 directory of mediactl's own configuration and state");
   });
 
   it('leaves out a configuration folder inside of the state folder, and the state folder above a named link', async () => {
@@ -83,7 +85,7 @@ describe('a walk', () => {
     onTestFinished(() => void spawnSync('umount', ['-l', join(home, 'media/mounted')]));
     const { code, stderr } = await uploadTo('/F', [join(home, 'media')]);
     expect([code, assetNames()]).toEqual([0, ['a.mov']]);
-    expect(stderr).toContain("2 files of mediactl's own");
+    expect(stderr).toContain("1 directory of mediactl's own");
   });
 
   it('leaves out what a glob matches in the folders', async () => {

@@ -79,6 +79,7 @@ describe('a service that lists the assets of subfolders too', () => {
     { uid: uid(4), name: 'deep.mp4', in: subfolder },
   ];
   const startService = async (isRecursive: boolean) => {
+    const gone = new Set<(typeof assets)[number]>();
     const recorded = await startRecordingServer(({ method, path, query }) => {
       if (path.includes('/folders/'))
         return {
@@ -86,10 +87,15 @@ describe('a service that lists the assets of subfolders too', () => {
         };
       if (path.includes('/workspaces/'))
         return { body: { items: [{ uid: workspace, name: 'Main', is_primary: true }], count: 1 } };
+      const deleted = assets.find((asset) => method === 'DELETE' && path.endsWith(`${asset.uid}/`));
+      if (deleted) gone.add(deleted);
       if (method !== 'GET') return { status: 204, body: {} };
+      const one = assets.find((asset) => path.endsWith(`${asset.uid}/`));
+      if (one) return { body: { uid: one.uid, name: one.name } };
       const { parent, search } = query;
       const matchingAssets = assets.filter(
         (asset) =>
+          !gone.has(asset) &&
           (!parent || asset.in === parent || (isRecursive && parent === folder && asset.in === subfolder)) &&
           (!search || asset.name.includes(search)),
       );
@@ -109,12 +115,31 @@ describe('a service that lists the assets of subfolders too', () => {
     ['update', '/Campaigns/deep.mp4', '--name', 'x'],
     ['tag', '/Campaigns/deep.mp4', '--add', 'x'],
     ['rename', '/Campaigns/deep.mp4', 'x'],
-    ['get', '/Campaigns/deep.mp4'],
   ])('%s %s %s exits with 6 and changes nothing if the service lists assets of subfolders too', async (...args) => {
     const { cli, requests } = await startService(true); // lists the assets of subfolders too
     const { code, stderr } = await cli.run(args);
     expect([code, stderr]).toEqual([6, expect.stringContaining(`it lists ${uid(4)}, which is in a folder below`)]);
     expect(writesIn(requests)).toEqual([]);
+  });
+
+  it.each([
+    ['get', '/Campaigns/2026/deep.mp4'],
+    ['ls', '/Campaigns', '-r', '--fields', 'name'],
+    ['ls', '/Campaigns/**', '--fields', 'name'],
+    ['export', '/Campaigns', '-r', '--format', 'csv'],
+    ['check', '.', '/Campaigns'],
+    ['stats', '/Campaigns', '--csv'],
+  ])('%s %s has an asset once, in the deepest folder that lists it', async (...args) => {
+    const { cli } = await startService(true);
+    const { stdout } = await cli.run(args, { cwd: cli.home });
+    if (args[0] === 'stats') expect(stdout).toMatch(/^total,.*,2,/m);
+    else expect(stdout.match(/deep\.mp4/g)).toHaveLength(1);
+  });
+
+  it('get of a path is not found where only the list of the folder above has the asset', async () => {
+    const { cli } = await startService(true);
+    expect((await cli.run(['get', '/Campaigns/deep.mp4'])).code).toBe(3);
+    expect((await cli.run(['get', '/Campaigns/still.jpg'])).code).toBe(0);
   });
 
   it('rm /Campaigns/* deletes the assets of the folder if the service lists no assets of subfolders', async () => {

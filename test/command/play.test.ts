@@ -225,6 +225,20 @@ it('play resolves relative media URLs and ignores invalid ones', async () => {
   expect((await run('--stream', 'hls', '--url')).code).toBe(12);
 });
 
+it('play shows each URL beside its label on a terminal of 80 columns, and whole in a pipe', async () => {
+  const path = `/media/${uid}/${uid}/extras/sprites.vtt`;
+  const { url } = await startService({
+    ...{ type: 'video', source_url: { url: `HERE/media/f?${'s'.repeat(24)}` } },
+    preview_sprites_url: { url: `HERE${path}?${'s'.repeat(24)}` },
+  });
+  const environment = { MEDIACTL_API_KEY: key, MEDIACTL_BASE_URL: url };
+  const { stdout } = await cli.run(['play', uid], { environment, tty: true, columns: 80 });
+  const lines = stdout.replaceAll(url, 'HERE').split('\n');
+  expect(lines).toContain('file     HERE/media/f?…');
+  expect(lines).toContain('sprites  HERE/…/sprites.vtt?…');
+  expect((await cli.run(['play', uid], { environment })).stdout).toContain(`${url}${path}?${'s'.repeat(24)}`);
+});
+
 it('share prints what play --url prints: the URL alone on stdout, its expiry on stderr, and both as JSON', async () => {
   const expires_at = '2999-01-01T00:00:00Z';
   const { url, run } = await startService({ type: 'document', url: { url: 'HERE/media/a.pdf', expires_at } });

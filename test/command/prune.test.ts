@@ -10,7 +10,7 @@ import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { createLatch } from '../support/latch.ts';
 import { mediactl } from '../support/spawn.ts';
 
-/* Assets that `--sync --prune` moves to the trash, and the limits of --yes. */
+/* Assets that `sync --prune` moves to the trash, and the limits of --yes. */
 
 let service: FakeService;
 let cli: Cli;
@@ -32,11 +32,11 @@ const writeFiles = (folder: string, { count }: { count: number }) => {
 };
 
 const prune = (args: readonly string[] = ['--yes'], options: CliOptions = {}) =>
-  cli.run(['upload', '--sync', directory, '--folder', '/F', '--prune', ...args], options);
+  cli.run(['sync', directory, '--folder', '/F', '--prune', ...args], options);
 
 const assetNames = () => service.completeAssets.map(({ name }) => name).sort();
 
-describe('upload --sync --prune after a move on the service', () => {
+describe('sync --prune after a move on the service', () => {
   let keepFolder: { uid: string; name: string; parent: string | undefined };
   const syncThenMoveOneAssetAndDeleteTwoFiles = async () => {
     for (const name of ['moved.bin', 'gone.bin', 'stays.bin']) writeFileAt(name);
@@ -66,7 +66,7 @@ describe('upload --sync --prune after a move on the service', () => {
     expect(service.requestCount).toBe(2);
   });
 
-  it('--sync uploads a restored file again if its asset was moved out of the folder', async () => {
+  it('sync uploads a restored file again if its asset was moved out of the folder', async () => {
     await syncThenMoveOneAssetAndDeleteTwoFiles();
     await prune();
     writeFileAt('moved.bin');
@@ -89,7 +89,7 @@ describe('upload --sync --prune after a move on the service', () => {
   });
 });
 
-describe('upload --sync --prune of an unmounted disk', () => {
+describe('sync --prune of an unmounted disk', () => {
   /** Expects that --yes alone is refused, and that `--max-changes` with the first number of the reason is accepted. */
   async function expectPruneIsRefused(reason: string) {
     const count = Number.parseInt(reason, 10);
@@ -366,7 +366,7 @@ describe('--prune with filters', () => {
     for (const name of ['a.mov', 'b.mov']) writeFileAt(name);
     await prune();
     writeFileAt('a.mov', 'edited');
-    await cli.run(['upload', '--sync', directory, '--folder', '/F']);
+    await cli.run(['sync', directory, '--folder', '/F']);
     await expectLeftOut(1, ['--exclude', 'a.*']);
     expect((await prune()).stderr).toContain('moved 1 asset to the trash');
     expect(assetNames()).toEqual(['a.mov', 'b.mov']);

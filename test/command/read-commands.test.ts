@@ -122,10 +122,11 @@ describe('assets ls', () => {
     }
   });
 
-  it('assets ls of an empty list prints [] with --json, and “no assets” on stderr of a terminal', async () => {
+  it('assets ls with filters that match nothing prints [] with --json, and says so on stderr', async () => {
     const listNothing = ['assets', 'ls', '--tag', 'nothing-like-it'];
-    expect(await runMediactl([...listNothing, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
-    expect(await runMediactl(listNothing, { tty: true })).toEqual({ code: 0, stdout: '', stderr: 'no assets\n' });
+    const stderr = 'no assets match the filters\n';
+    expect(await runMediactl([...listNothing, '--json'])).toEqual({ code: 0, stdout: '[]\n', stderr });
+    expect(await runMediactl(listNothing, { tty: true })).toEqual({ code: 0, stdout: '', stderr });
   });
 
   it.each([
@@ -168,7 +169,7 @@ describe('assets get', () => {
     const unknownName = await runMediactl(['assets', 'get', 'clip']);
     expect(unknownName.code).toBe(3);
     expect(unknownName.stderr).toBe(
-      'error: no asset is named clip\n  cause: it is not a uid either\n  try:   mediactl ls clip\n',
+      "error: the service's search finds no asset named clip\n  cause: it is not a uid either\n  try:   mediactl ls clip, or mediactl ls '/**/clip' to look into each folder\n",
     );
   });
 

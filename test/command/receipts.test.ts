@@ -48,14 +48,14 @@ describe('repeated upload of the same files', () => {
     expect([outcomes(await uploadFolder()), service.requestCount]).toEqual([ofEachFile('skipped'), 0]);
     renameSync(folder, `${folder} of May`);
     folder = `${folder} of May`;
-    expect(outcomes(await uploadFolder())).toEqual(ofEachFile('duplicate'));
+    expect(outcomes(await uploadFolder())).toEqual(ofEachFile('skipped'));
     expect(service.counts['POST /upload/']).toBe(fileCount);
     copyFileSync(firstFile(), join(cli.home, 'copy.bin'));
     const copyRun = await cli.run(['upload', join(cli.home, 'copy.bin')]);
     expect(copyRun.stderr).toContain('--existing file uploads it anyway');
     writeFileSync(firstFile(), 'edited');
     expect(outcomes(await uploadFolder('--existing', 'content'))).toEqual([
-      ...Array(fileCount - 1).fill('duplicate'),
+      ...Array(fileCount - 1).fill('skipped'),
       'uploaded',
     ]);
     expect(service.assets.size).toBe(fileCount + 1);
@@ -83,9 +83,9 @@ describe('repeated upload of the same files', () => {
       ...Array(fileCount + 1).fill('skipped'),
       ...Array(2).fill('uploaded'),
     ]);
-    // A copy that appears after the upload is reported as a duplicate.
+    // So is a copy that appears after the upload.
     writeFileSync(join(folder, 'same 9.bin'), 'one content');
-    expect(outcomes(await uploadFolder())).toContain('duplicate');
+    expect(outcomes(await uploadFolder())).toEqual([...Array(fileCount + 3).fill('skipped'), 'uploaded']);
   });
 
   it('upload sends a file again after assets rm moved its asset to the trash', async () => {
@@ -152,6 +152,33 @@ describe('orphans of lost responses', () => {
     expect(await cli.json(['uploads', 'cleanup', '--trash', '--yes'])).toMatchObject([{ deleted: true }]);
     expect(orphan?.isTrashed).toBe(true);
     expect(await cli.json(['uploads', 'cleanup'])).toEqual([]);
+  });
+
+  it('uploads cleanup --trash goes by the clock of the service, so that a clock that is days ahead ends no protection', async () => {
+    loseOneResponse();
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
+    const clock = acceleratedClock();
+    clock.advance(40 * 24 * 3600_000);
+    const { stdout } = await cli.run(['uploads', 'cleanup', '--trash', '--yes', '--json'], { clock });
+    expect(JSON.parse(stdout)).toMatchObject([{ deleted: false, protected_until: expect.any(String) }]);
+    expect([...service.assets.values()].filter(({ isTrashed }) => isTrashed)).toEqual([]);
+  });
+
+  it('uploads cleanup --trash keeps an asset whose file was sent since it was listed', async () => {
+    loseOneResponse();
+    await cli.run(['upload', '--flatten', folder], { clock: acceleratedClock({ speed: 20 }) });
+    const [orphan] = [...service.assets.values()].filter(({ completedAt }) => completedAt === undefined);
+    if (orphan) orphan.createdAt = new Date(Date.now() - 25 * 3600_000).toISOString();
+    service.fault = ({ method, path }) =>
+      method === 'GET' && path === `/assets/${orphan?.uid}/`
+        ? handleThen((reply) => {
+            if (orphan) orphan.completedAt ??= Date.now();
+            return reply;
+          })
+        : undefined;
+    const { code, stderr } = await cli.run(['uploads', 'cleanup', '--trash', '--yes']);
+    expect([code, stderr]).toEqual([11, expect.stringContaining('it is no longer incomplete')]);
+    expect(orphan?.isTrashed).toBe(false);
   });
 
   it('uploads cleanup does not list the asset of a lost response if the asset is complete', async () => {
@@ -222,7 +249,7 @@ it('upload --stop-at says that not all files were found if the time is up while 
   expect(service.assets.size).toBe(0);
 });
 
-it('upload --results writes every record to a file of mode 0600, including skipped files', async () => {
+it('upload --results writes every record to a file, including skipped files', async () => {
   const resultsFile = join(cli.home, 'sent.jsonl');
   await uploadFolder('--results', resultsFile);
   await uploadFolder('--results', resultsFile);
@@ -231,5 +258,4 @@ it('upload --results writes every record to a file of mode 0600, including skipp
     .split('\n')
     .map((line) => JSON.parse(line));
   expect(outcomes(records)).toEqual(ofEachFile('skipped'));
-  expect(statSync(resultsFile).mode & 0o777).toBe(0o600);
 });

@@ -275,7 +275,7 @@ describe('sync of a renamed file', () => {
     const preview = await sync('-n', '--tag', 'sea');
     expect(preview.records).toMatchObject([{ outcome: 'moved', changes: { name: 'b.mov', added_tags: ['sea'] } }]);
     await sync('--tag', 'sea');
-    expect(requests).toEqual(['GET /assets/:uid/', 'PATCH /assets/:uid/']);
+    expect(requests).toEqual(['GET /assets/:uid/', 'GET /assets/:uid/', 'PATCH /assets/:uid/']); // tags are read again
     expect(service.completeAssets).toMatchObject([{ name: 'b.mov', fields: { tags: ['sea'] } }]);
     expect((await cli.run(['undo', '--yes'])).code).toBe(0);
     expect(service.completeAssets).toMatchObject([{ name: 'a.mov', fields: { tags: [] } }]);
@@ -360,7 +360,7 @@ describe('sync of a renamed file', () => {
     },
   );
 
-  it('upload without --sync sends a renamed file to its new folder as before', async () => {
+  it('upload, unlike sync, sends a renamed file to its new folder as before', async () => {
     write('a.mov');
     const upload = () => cli.json(['upload', directory, '/F', '--create-folders']);
     await upload();

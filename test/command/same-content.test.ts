@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
@@ -37,12 +37,12 @@ const renameFolder = (from: string, to: string) => {
   if (folder) folder.name = to;
 };
 
-type Mode = 'upload' | '--sync' | '--existing file';
-const modes: readonly Mode[] = ['upload', '--sync', '--existing file'];
+type Mode = 'upload' | 'sync' | '--existing file';
+const modes: readonly Mode[] = ['upload', 'sync', '--existing file'];
 
 /** Builds the command that uploads a directory to a folder and mirrors its subdirectories. */
 const uploadCommand = (mode: Mode, { to = '/F', from = directory } = {}) => [
-  ...['upload', ...(mode === '--sync' ? ['--sync'] : ['--create-folders'])],
+  ...(mode === 'sync' ? ['sync'] : ['upload', '--create-folders']),
   ...(mode === '--existing file' ? ['--existing', 'file'] : []),
   ...[from, '--folder', to],
 ];
@@ -68,7 +68,6 @@ const outcomesByName = (items: readonly UploadRecord[]) =>
   Object.fromEntries(items.map(({ path, outcome }) => [path.split('/').at(-1), outcome]));
 
 describe.each(modes)('duplicates with %s', (uploadVariant) => {
-  const outcomeOfCopy = uploadVariant === 'upload' ? 'duplicate' : 'uploaded';
   const uploadBothFilesFirst = async () => {
     await cli.json(uploadCommand(uploadVariant));
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/b.bin']);
@@ -89,11 +88,11 @@ describe.each(modes)('duplicates with %s', (uploadVariant) => {
     expect(libraryPaths()).toEqual(['/F/day1/a.bin', '/F/day1/a.bin', '/F/day1/b.bin']);
   });
 
-  it('upload skips a copy in the same folder, but not with --sync or --existing file', async () => {
+  it('a copy in the same folder is a file of its own, in the second run as in the first', async () => {
     await uploadBothFilesFirst();
     writeFileAt('day1/copy.bin', 'the content of a');
-    expect(await outcomesOf(uploadCommand(uploadVariant))).toMatchObject({ 'copy.bin': outcomeOfCopy });
-    expect(service.completeAssets).toHaveLength(outcomeOfCopy === 'duplicate' ? 2 : 3);
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toMatchObject({ 'copy.bin': 'uploaded' });
+    expect(service.completeAssets).toHaveLength(3);
   });
 
   it('upload sends files again if --folder names another folder', async () => {
@@ -113,25 +112,24 @@ describe.each(modes)('duplicates with %s', (uploadVariant) => {
   it('upload sends the files of a renamed directory again, to the new folder, and a sync moves their assets', async () => {
     await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
-    const expected = uploadVariant === '--sync' ? 'moved' : 'uploaded';
+    const expected = uploadVariant === 'sync' ? 'moved' : 'uploaded';
     expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': expected, 'b.bin': expected });
     expect(libraryPaths()).toContain('/F/day one/a.bin');
-    expect(service.completeAssets).toHaveLength(uploadVariant === '--sync' ? 2 : 4);
+    expect(service.completeAssets).toHaveLength(uploadVariant === 'sync' ? 2 : 4);
   });
 
-  it('upload skips a renamed directory if its library folder is renamed too, but not with --existing file', async () => {
+  it('upload keeps the assets of a renamed directory if its library folder is renamed too', async () => {
     await uploadBothFilesFirst();
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
     renameFolder('day1', 'day one');
-    const expected = uploadVariant === '--sync' ? 'skipped' : outcomeOfCopy;
-    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': expected, 'b.bin': expected });
-    expect(service.completeAssets).toHaveLength(uploadVariant === '--existing file' ? 4 : 2);
+    expect(await outcomesOf(uploadCommand(uploadVariant))).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
+    expect(service.completeAssets).toHaveLength(2);
   });
 });
 
 it.each([
-  ['upload', 'duplicate', 2],
-  ['--existing file', 'uploaded', 4],
+  ['upload', 'skipped', 2],
+  ['--existing file', 'skipped', 2],
 ] as const)('%s of a renamed directory to one flat folder reports the outcome “%s”', async (mode, outcome, count) => {
   const flatUpload = (from: string) =>
     uploadCommand(mode, { from }).map((arg) => (arg === '--create-folders' ? '--flatten' : arg));
@@ -142,6 +140,17 @@ it.each([
   expect(service.completeAssets).toHaveLength(count);
 });
 
+it('of two copies of a file that is gone, one is that file under another name, and the other is a file of its own', async () => {
+  const flat = ['upload', directory, '--folder', '/F', '--create-folders', '--flatten'];
+  await cli.json(flat);
+  for (const name of ['one.bin', 'two.bin']) writeFileAt(`day1/${name}`, 'the content of a');
+  rmSync(join(directory, 'day1/a.bin'));
+  for (const sent of [1, 0]) {
+    const outcomes = Object.values(outcomesByName(await cli.json(flat)));
+    expect([outcomes.filter((each) => each === 'uploaded').length, service.completeAssets.length]).toEqual([sent, 3]);
+  }
+});
+
 describe('skipped files', () => {
   it('upload names the asset that a skipped file duplicates in every output format', async () => {
     const [original]: UploadRecord[] = await cli.json(['upload', join(directory, 'day1/a.bin')]);
@@ -149,7 +158,7 @@ describe('skipped files', () => {
     const secondCopy = writeFileAt('other.bin', 'the content of a');
     const singleRun = await cli.run(['upload', copy]);
     expect(singleRun.stderr).toContain('skipped, a duplicate of /a.bin');
-    const verboseRun = await cli.run(['upload', copy, secondCopy, '-v']);
+    const verboseRun = await cli.run(['upload', copy, secondCopy, '-v', '--existing', 'content']);
     expect(verboseRun.stdout.match(/skipped: duplicate of \/a\.bin/g)).toHaveLength(2);
     expect(await cli.json(['upload', copy])).toMatchObject([
       { outcome: 'duplicate', asset_name: 'a.bin', duplicate_of: '/a.bin', asset_uid: original?.asset_uid },
@@ -190,14 +199,14 @@ describe('skipped files', () => {
   });
 });
 
-describe('upload --sync of a renamed directory', () => {
-  const sync = (...more: string[]) => [...uploadCommand('--sync'), ...more];
+describe('sync of a renamed directory', () => {
+  const sync = (...more: string[]) => [...uploadCommand('sync'), ...more];
   const uploadAndRenameDay1 = async () => {
     await cli.json(sync());
     renameSync(join(directory, 'day1'), join(directory, 'day one'));
   };
 
-  it('upload --sync --prune sends and trashes nothing if the library folder is renamed like the directory', async () => {
+  it('sync --prune sends and trashes nothing if the library folder is renamed like the directory', async () => {
     await uploadAndRenameDay1();
     renameFolder('day1', 'day one');
     const { code, stderr } = await cli.run(sync('--prune', '--yes', '-n'));
@@ -208,7 +217,7 @@ describe('upload --sync of a renamed directory', () => {
     expect(libraryPaths()).toEqual(['/F/day one/a.bin', '/F/day one/b.bin']);
   });
 
-  it('upload --sync sends a renamed directory if only names and sizes are the same', async () => {
+  it('sync sends a renamed directory if only names and sizes are the same', async () => {
     await uploadAndRenameDay1();
     writeFileAt('day one/a.bin', 'the CONTENT of a');
     writeFileAt('day one/b.bin', 'the CONTENT of b');
@@ -218,10 +227,10 @@ describe('upload --sync of a renamed directory', () => {
   });
 });
 
-it('upload --sync sends nothing if the synced directory itself is renamed', async () => {
-  await cli.json(uploadCommand('--sync'));
+it('sync sends nothing if the synced directory itself is renamed', async () => {
+  await cli.json(uploadCommand('sync'));
   renameSync(directory, `${directory} of May`);
-  const syncOfRenamed = uploadCommand('--sync', { from: `${directory} of May` });
+  const syncOfRenamed = uploadCommand('sync', { from: `${directory} of May` });
   expect(await outcomesOf(syncOfRenamed)).toEqual({ 'a.bin': 'skipped', 'b.bin': 'skipped' });
   expect(service.completeAssets).toHaveLength(2);
 });

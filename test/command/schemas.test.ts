@@ -39,6 +39,13 @@ function expectMatches(name: string, value: unknown) {
 const unknownUid = '00000000-0000-4000-8000-000000000000';
 const createAsset = async (): Promise<string> =>
   (await (await createUploadOfSize(5, { asset_name: 'created' })).json()).asset_uid;
+function directoryWithFile(): string {
+  const directory = join(cli.home, 'synced');
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'note.txt'), 'note');
+  return directory;
+}
+
 const uploadedUid = async (name: string): Promise<string> =>
   (await cli.json(['upload', fixturePath(name), '--wait']))[0].asset_uid;
 
@@ -59,6 +66,8 @@ const calls: Record<string, () => Promise<Call> | Call> = {
     const environment = { MEDIACTL_PRIMARY_WORKSPACE: sandbox.workspace };
     return { args: ['check', directory, '/'], options: { environment } };
   },
+  sync: () => ({ args: ['sync', directoryWithFile(), '/Synced'] }),
+  'sync --dry-run': () => ({ args: ['sync', directoryWithFile(), '/Synced', '--dry-run'] }),
   'play --probe': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--probe'] }),
   'play --url': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--url'] }),
   'assets ls --html': () => ({ args: ['assets', 'ls', '--html', join(cli.home, 'sheet.html')] }),
@@ -113,6 +122,7 @@ const calls: Record<string, () => Promise<Call> | Call> = {
 
 /** Rows whose output another test validates. */
 const coveredElsewhere: Record<string, string> = {
+  'assets ls --follow': 'test/command/follow.test.ts',
   'uploads resume': 'test/command/upload-no-duplicates.test.ts',
   'queue ls': 'test/command/queue.test.ts',
   'queue forget': 'test/command/queue.test.ts',
@@ -156,7 +166,7 @@ describe('output_schema of mediactl commands COMMAND --json', () => {
   it('names the command of videos for a twin of a command of assets', async () => {
     const { output_schema } = await cli.json(['commands', 'videos', 'ls']);
     expect(output_schema.anyOf.map(({ title }: { title: string }) => title)).toEqual([
-      ...['mediactl videos ls', 'mediactl videos ls --html'],
+      ...['mediactl videos ls', 'mediactl videos ls --follow', 'mediactl videos ls --html'],
     ]);
     expect((await cli.json(['commands', 'videos', 'rm'])).output_schema).toEqual(allSchemas.changes);
   });

@@ -152,7 +152,7 @@ it('stats on a terminal has a heading for each section and up to ten lines in it
 
 it('stats with --fields on a terminal prints the records', async () => {
   const { stdout } = await run([assetOf(1, { size: 10 })], ['--fields', 'section,asset_count'], { tty: true });
-  expect(stdout).toMatch(/^SECTION +ASSET COUNT\ntotal +1\n/);
+  expect(stdout).toMatch(/^SECTION +ASSETS\ntotal +1\n/);
 });
 
 it('stats prints the number of requests, and says that the service shows no sizes', async () => {

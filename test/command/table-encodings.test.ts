@@ -15,7 +15,7 @@ const { createUploadOfSize } = rawHttp(() => setup.sandbox);
 async function exportEdited(tag: string, text: string): Promise<string> {
   for (const n of [1, 2, 3]) {
     const { asset_uid } = await (await createUploadOfSize(5, { asset_name: 'new' })).json();
-    const fields = ['--add-tag', tag, '--name', `${text} ${n}`, '--description', text];
+    const fields = ['--set', `tags=${tag}`, '--name', `${text} ${n}`, '--description', text];
     expect((await setup.cli.run(['update', asset_uid, ...fields])).code).toBe(0);
   }
   const path = join(setup.cli.home, `${tag}.csv`);

@@ -72,6 +72,79 @@ describe('a table that was sorted without some of its columns', () => {
   });
 });
 
+describe('a column with the values of other rows', () => {
+  const names = ['delta', 'alpha', 'bravo', 'charlie', 'echo'];
+
+  /** Exports assets in one folder, with a description each, and changes the rows. */
+  async function changeRows(change: (rows: string[][], column: (name: string) => number) => string[][]) {
+    const { uids } = await create(names);
+    const { send } = rawHttp(() => setup.sandbox);
+    for (const [at, uid] of uids.entries())
+      await send('PATCH', `/assets/${uid}/`, { description: `text ${names[at]}` });
+    const path = await exportTag(word, 'again.csv');
+    const [header = [], ...rows] = readRows(path);
+    writeCsv(path, [header, ...change(rows, (name) => header.indexOf(name))]);
+    const texts = () => Promise.all(uids.map(async (uid) => (await get(uid)).description));
+    return { path, uids, texts };
+  }
+  const sort = (rows: string[][]) => rows.toSorted(([, one = ''], [, other = '']) => one.localeCompare(other));
+  const before = names.map((name) => `text ${name}`);
+
+  it.each<[string, (rows: string[][], column: (name: string) => number) => string[][], string[]]>([
+    [
+      'all columns but uid and was',
+      (rows) => rows.map((row, at) => [row[0], ...(sort(rows)[at] ?? []).slice(1, -1), row.at(-1)] as string[]),
+      ['name', 'description'],
+    ],
+    ['the name alone', (rows) => rows.map((row, at) => row.with(1, sort(rows)[at]?.[1] as string)), ['name']],
+    [
+      'the name alone, of which one was edited, too',
+      (rows) =>
+        rows.map((row, at) => row.with(1, at === 4 ? 'edited' : ([3, 0, 1, 2].map((n) => rows[n]?.[1])[at] as string))),
+      ['name'],
+    ],
+  ])('is refused if %s was sorted, and --shuffled writes it', async (_, change, columns) => {
+    const { path, uids, texts } = await changeRows(change);
+    const { code, changes } = await apply(path);
+    expect([code, new Set(changes.map(({ outcome }) => outcome))]).toEqual([11, new Set(['refused'])]);
+    expect([...new Set(changes.map(({ column }) => column))]).toEqual(columns);
+    expect(changes[0]?.reason).toContain('its column has the values of other rows');
+    for (const option of ['--mine', '--restore']) expect((await apply(path, option)).code).toBe(11);
+    expect([await namesOf(uids), await texts()]).toEqual([names, before]);
+    expect((await apply(path, '--shuffled')).code).toBe(0);
+    expect(await namesOf(uids)).not.toEqual(names);
+    expect((await apply(path)).code).toBe(0);
+  });
+
+  it('is written if its values were filled down, or added to step by step', async () => {
+    const { path, texts } = await changeRows((rows, column) =>
+      rows.map((row, at) =>
+        row
+          .with(column('description'), rows[0]?.[column('description')] as string)
+          .with(column('tags'), `${row[column('tags')]};step-${at}`),
+      ),
+    );
+    expect((await apply(path)).code).toBe(0);
+    expect(new Set(await texts()).size).toBe(1);
+  });
+});
+
+it('a column of a table whose rows all move on by one of three stages is written, in whichever order they are', async () => {
+  const stages = ['draft', 'review', 'final', 'done'];
+  const stageOf = (at: number) => Math.floor(at / 10);
+  const { uids } = await create(Array.from({ length: 30 }, (_, at) => `asset ${at}`));
+  const { send } = rawHttp(() => setup.sandbox);
+  await Promise.all(uids.map((uid, at) => send('PATCH', `/assets/${uid}/`, { description: stages[stageOf(at)] })));
+  const path = await exportTag(word, 'stages.csv');
+  const [header = [], ...rows] = readRows(path);
+  const column = header.indexOf('description');
+  const inOrder = uids.map((uid) => rows.find((row) => row[0] === uid) as string[]);
+  writeCsv(path, [header, ...inOrder.map((row, at) => row.with(column, stages[stageOf(at) + 1] as string))]);
+  expect(await apply(path)).toMatchObject({ code: 0 });
+  const texts = await Promise.all(uids.map(async (uid) => (await get(uid)).description));
+  expect(texts).toEqual(uids.map((_, at) => stages[stageOf(at) + 1]));
+});
+
 describe('cells that differ in spaces or accents only', () => {
   const { send } = rawHttp(() => setup.sandbox);
   const inexact = { name: 'Cafe\u0301 by the sea', description: 'trailing  ' };

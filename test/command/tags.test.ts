@@ -58,7 +58,6 @@ const commandLines: Record<string, (tags: string, uid: string) => CommandLine> =
   }),
   'tag --add': (tags, uid) => ({ args: ['tag', uid, '--add', tags] }),
   'tag --set': (tags, uid) => ({ args: ['tag', uid, '--set', tags] }),
-  'update --add-tag': (tags, uid) => ({ args: ['update', uid, '--add-tag', tags] }),
   'update --set': (tags, uid) => ({ args: ['update', uid, '--set', `tags=${tags}`] }),
   'update --set-json': (tags, uid) => ({ args: ['update', uid, '--set-json', `tags=${JSON.stringify([tags])}`] }),
   'apply of CSV': (tags, uid) => ({ args: ['apply', '-', '--yes'], stdin: `uid,tags\n${uid},"${tags}"\n` }),
@@ -158,7 +157,6 @@ const present = ['Summer', 'Sea Side'];
 it.each<[string, CommandLine, string[]]>([
   ['tag --add', { args: ['tag', assetUid, '--add', 'night'] }, ['Summer', 'Sea Side', 'night']],
   ['tag --remove', { args: ['tag', assetUid, '--remove', 'Summer,Sea Side'] }, []],
-  ['update --remove-tag', { args: ['update', assetUid, '--remove-tag', 'Sea Side'] }, ['Summer']],
   [
     'apply',
     {
@@ -192,10 +190,6 @@ it('apply of a cell keeps a tag with a capital that the asset has', async () => 
 
 it.each([
   [['tag', assetUid, '--add', 'sea,night', '--remove', 'day,night'], '--add and --remove both name night'],
-  [
-    ['update', assetUid, '--add-tag', 'sea,night', '--remove-tag', 'night'],
-    '--add-tag and --remove-tag both name night',
-  ],
   [['tag', assetUid, '--remove', 'a,,b'], "--remove does not accept 'a,,b'"],
   [['ls', '--tag', 'spring,teaser'], 'a list cannot be filtered by several tags: spring,teaser'],
   [['rm', '--tag', 'spring,teaser', '--yes'], 'a list cannot be filtered by several tags: spring,teaser'],

@@ -3,6 +3,7 @@ import {
   chmodSync,
   copyFileSync,
   cpSync,
+  readFileSync,
   renameSync,
   rmSync,
   truncateSync,
@@ -73,26 +74,30 @@ describe('files that change during an upload', () => {
     await setup.expectUploaded((await setup.upload()).record);
   });
 
-  it('upload exits with 13 before it sends a byte if the file was edited after an interruption', async () => {
-    await setup.interruptAfterTwoChunks();
-    writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
-    const { code, record } = await setup.upload();
-    expect(code).toBe(13);
-    expect(record.error.cause).toContain('already uploaded has changed');
-    expect(setup.patchRequests()).toEqual([]);
-  });
+  const edit = () => writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
 
-  it.each([
-    ['grows', () => appendFileSync(setup.path, 'more')],
-    ['shrinks', () => truncateSync(setup.path, 3 * chunkBytes)],
-  ])(
-    'upload and uploads resume exit with 13 before they send a byte if the file %s after an interruption',
-    async (_what, change) => {
+  const changes: [string, () => void][] = [
+    ['was edited', edit],
+    ['grew', () => appendFileSync(setup.path, 'more')],
+    ['shrank', () => truncateSync(setup.path, 3 * chunkBytes)],
+  ];
+  it.each(
+    changes.flatMap(([what, change]) =>
+      (['upload', 'uploads resume'] as const).map((verb) => [verb, what, change] as const),
+    ),
+  )(
+    '%s sends a file that %s after an interruption as a new asset, and names the incomplete one',
+    async (verb, _, change) => {
       const id = await setup.interruptAfterTwoChunks();
+      const { assetUid } = setup.storedEntry().session;
       change();
-      for (const nextRun of [await setup.upload(), await setup.run(['uploads', 'resume', id, '--json'])])
-        expect([nextRun.code, JSON.parse(nextRun.stdout)[0].error.code]).toEqual([13, 'file_changed']);
-      expect(setup.patchRequests()).toEqual([]);
+      setup.bytes = readFileSync(setup.path);
+      const args = verb === 'upload' ? ['upload', setup.path] : ['uploads', 'resume', id];
+      const { code, stdout, stderr } = await setup.run([...args, '--json']);
+      expect([code, stderr]).toEqual([0, expect.stringContaining(`asset ${assetUid} stays incomplete`)]);
+      const [record] = JSON.parse(stdout);
+      expect([record.asset_uid === assetUid, record.resumed_from_bytes]).toEqual([false, null]);
+      await setup.expectUploaded(record);
     },
   );
 
@@ -178,12 +183,13 @@ describe('files that change during an upload', () => {
       renameSync(`${setup.path}.new`, setup.path);
     };
 
-    it('upload exits with 13 before it sends a byte if the file was edited after a partial chunk', async () => {
+    it('upload sends a file that was edited after a partial chunk as a new asset', async () => {
       await dropConnectionWithinThirdChunk();
-      writeFileSync(setup.path, pseudoRandomBytes(setup.bytes.length, 'edited'));
-      const { code, record } = await setup.upload();
-      expect([code, record.error.code]).toEqual([13, 'file_changed']);
-      expect(setup.patchRequests()).toEqual([]);
+      edit();
+      setup.bytes = readFileSync(setup.path);
+      const { record } = await setup.upload();
+      expect(record.resumed_from_bytes).toBe(null);
+      await setup.expectUploaded(record);
     });
 
     it.each([
@@ -212,14 +218,18 @@ describe('files that change during an upload', () => {
       expect(setup.faultProxy.methods).not.toContain('POST');
     });
 
-    it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited', async () => {
+    it('upload exits with 13 and checksum_mismatch if sent but unacknowledged bytes were edited, and the next run sends the file as a new asset', async () => {
       await dropConnectionWithinThirdChunk();
       editButKeepTime({ at: 2 * chunkBytes });
-      for (const _run of [1, 2]) {
-        const { code, record } = await setup.upload();
-        expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
-      }
-      expect(await setup.findAssets()).toHaveLength(1);
+      const { code, record } = await setup.upload();
+      expect([code, record.error.code]).toEqual([13, 'checksum_mismatch']);
+      setup.bytes = readFileSync(setup.path);
+      const next = await setup.upload();
+      expect([next.code, next.stderr]).toEqual([
+        0,
+        expect.stringContaining(`asset ${record.asset_uid} stays, which does not match the file`),
+      ]);
+      await setup.expectUploaded(next.record);
     });
 
     it('upload leaves the file unverified if unacknowledged bytes were edited and the service sends no checksum', async () => {
@@ -261,15 +271,17 @@ describe('checksums of the service', () => {
     await setup.expectUploaded((await setup.upload()).record);
   });
 
-  it('upload exits with 13 and names the asset if the checksum differs, and the next run does too', async () => {
+  it('upload exits with 13 and names the asset if the checksum differs, and the next run sends the file anew', async () => {
     rewriteChecksum(() => 'f'.repeat(64));
     const firstRun = await setup.upload();
     expect(firstRun.code).toBe(13);
     expect(firstRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
     expect(firstRun.record.asset_uid).toMatch(/^[0-9a-f-]{36}$/);
+    setup.fault = () => undefined;
     const nextRun = await setup.upload();
-    expect(nextRun.record.error).toMatchObject({ code: 'checksum_mismatch' });
-    expect(await setup.findAssets()).toHaveLength(1);
+    expect(nextRun.record.asset_uid).not.toBe(firstRun.record.asset_uid);
+    await setup.expectUploaded(nextRun.record);
+    expect(nextRun.stderr).toContain(`asset ${firstRun.record.asset_uid} stays, which does not match the file`);
   });
 
   it.each([

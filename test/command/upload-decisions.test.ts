@@ -70,20 +70,24 @@ describe('a preview of an unfinished upload', () => {
   it.each([
     ['shorter', (path: string) => truncateSync(path, 1000)],
     ['longer', (path: string) => appendFileSync(path, 'more')],
-  ])('upload -n shows a file that became %s since its upload began as a conflict, as the run does', async (_, edit) => {
-    await setup.interruptAfterTwoChunks();
-    const before = setup.storedEntry();
-    edit(setup.path);
-    const { totals, record } = await preview();
-    expect(record).toMatchObject({ outcome: 'conflict', remaining_bytes: 0, request: null });
-    expect(record.error.code).toBe('file_changed');
-    expect(totals).toMatch(/1 changed since the upload began; 0 B, \d requests?$/);
-    const { stdout } = await setup.run(['upload', setup.path, '-n'], { tty: true, columns: 300 });
-    expect(stdout).toContain('bytes of it are already uploaded, but its size changed');
-    const run = await setup.upload();
-    expect([run.code, run.record.error, run.record.asset_uid]).toEqual([13, record.error, before.session.assetUid]);
-    expect(setup.storedEntry()).toEqual(before);
-  });
+  ])(
+    'upload -n shows a file that became %s since its upload began as changed, and the run sends it as a new asset',
+    async (_, edit) => {
+      await setup.interruptAfterTwoChunks();
+      const before = setup.storedEntry();
+      edit(setup.path);
+      const { totals, record } = await preview();
+      expect(record).toMatchObject({ outcome: 'changed', request: { method: 'POST' }, error: null });
+      expect(totals).toMatch(/1 changed; /);
+      const run = await setup.upload();
+      expect([run.code, run.record.error, run.stderr]).toEqual([
+        0,
+        null,
+        expect.stringContaining(`asset ${before.session.assetUid} stays incomplete`),
+      ]);
+      expect(run.record.asset_uid).not.toBe(before.session.assetUid);
+    },
+  );
 
   it('upload -n --existing upload, and -n of an upload whose creation was not answered, show the file as new', async () => {
     await setup.interruptAfterTwoChunks();

@@ -23,7 +23,7 @@ import {
 
 type State = Awaited<ReturnType<typeof buildState>>;
 
-/** Ten states of files of these kinds. The page and the package have no --sync and no --checksum. */
+/** Ten states of files of these kinds. The page and the package have no sync and no --checksum. */
 const statesWithout = (...excluded: Kind[]) =>
   Array.from({ length: 10 }, (_, at) => {
     const row = generateState(
@@ -53,7 +53,8 @@ async function expectSameAssets(
 async function uploadByPackage({ service, directory }: State, stateDir: string): Promise<void> {
   const client = createClient({ baseUrl: service.url, apiKey: testKey, workspace: workspaceUid, stateDir });
   onTestFinished(() => client.close());
-  for await (const _ of client.uploadDirectory(directory, { folder: '/Rushes', exclude: ['*.tmp'], chunkBytes: 1024 }));
+  const options = { folder: '/Rushes', exclude: ['*.tmp'], chunkBytes: 1024, existing: 'content' } as const;
+  for await (const _ of client.uploadDirectory(directory, options));
 }
 
 /** Drops the files onto the page one after the other, each when the one before it has ended. */
@@ -108,8 +109,6 @@ describe('the package and the page', () => {
   const excludedOnPage: Kind[] = [
     // The page refuses an empty file (test/process/browse-page.test.ts).
     'empty',
-    // The page has no path: it does not know that the file is the one whose upload began, and sends it.
-    'conflict',
     // Nor that it is the file at the path that the uncompared receipt names, which might have other content.
     'not compared',
     // Each dropped file is a run of its own, which finds the receipt of the file before it. A run of both sends both.
@@ -156,8 +155,6 @@ describe('the queue', { tags: ['redis-server'] }, () => {
   });
 
   const excludedInQueue: Kind[] = [
-    // Unfinished uploads are those of the workers, which begin anew.
-    'conflict',
     // The machine that queues a file does not read it (docs/workers.md), and knows it by path and times alone.
     ...(['touched', 'duplicate', 'copied', 'renamed'] as const),
   ];

@@ -1,7 +1,6 @@
 import { mkdirSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { leftovers } from '../../src/contract/leftovers.ts';
 import { createClient, type Notice } from '../../src/sdk/index.ts';
 import { Cli } from '../support/cli.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
@@ -30,8 +29,11 @@ const at = (path: string) => join(directory, path);
 /** Returns the exit code, the warnings and errors, and the paths below the directory that a command chooses. */
 async function choose(...args: string[]) {
   const { code, stdout, stderr } = await cli.run(['upload', ...args, '-n', '--json']);
-  const records: { path: string }[] = stdout === '' ? [] : JSON.parse(stdout);
-  return { code, stderr, paths: records.map(({ path }) => relative(directory, path)).sort() };
+  const records: { path: string; outcome: string }[] = stdout === '' ? [] : JSON.parse(stdout);
+  const [leftOut, chosen] = [true, false].map((isLeft) =>
+    records.filter(({ outcome }) => (outcome === 'left_out') === isLeft).map(({ path }) => relative(directory, path)),
+  ) as [string[], string[]];
+  return { code, stderr, paths: chosen.sort(), leftOut };
 }
 const pathsOf = async (...args: string[]) => (await choose(...args)).paths;
 
@@ -257,15 +259,6 @@ describe('what other programs leave', () => {
     await cli.run([...sync, '--all-files', '--max-changes', '2']);
     expect(service.completeAssets).toHaveLength(1);
   });
-
-  it.each(leftovers.map(({ pattern, from }) => [pattern, from]))(
-    'upload leaves out %s, which %s leave',
-    async (pattern) => {
-      const name = pattern.replaceAll('*', 'x').replace('x#', 'a.odt#');
-      writeFiles('clip.mp4', pattern.endsWith('/') ? `${name}in` : name);
-      expect(await pathsOf(directory)).toEqual(['clip.mp4']);
-    },
-  );
 });
 
 describe('uploadDirectory of the package', () => {

@@ -170,14 +170,14 @@ it('upload does not suggest uploads resume if it cannot store its state', async 
 describe('unfinished uploads of stdin', () => {
   const checksumMismatch: Fault = { headers: (headers) => ({ ...headers, 'x-checksum-blake3': '0'.repeat(64) }) };
 
-  it('upload of stdin suggests uploads resume --existing upload after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
+  it('upload of stdin suggests uploads resume after a checksum mismatch, and uploads forget --all keeps the temporary copy without --yes', async () => {
     setup.fault = ({ method }) => (method === 'PATCH' ? checksumMismatch : undefined);
     const { stdout } = await setup.run(['upload', '-', '--json'], { stdin });
     const { hint } = JSON.parse(stdout)[0].error;
     expect((await setup.run(['uploads', 'forget', '--all'])).code).toBe(2);
     expect(setup.spoolFiles()).toHaveLength(1);
     setup.fault = () => undefined;
-    const command = /mediactl (uploads resume \w+ --existing upload)/.exec(hint)?.[1] as string;
+    const command = /mediactl (uploads resume \w+)/.exec(hint)?.[1] as string;
     const resumeRun = await setup.run([...command.split(' '), '--json']);
     expect(JSON.parse(resumeRun.stdout)).toMatchObject([{ verified: true, error: null }]);
     expect([setup.spoolFiles(), setup.unfinishedIds()]).toEqual([[], []]);

@@ -1,15 +1,18 @@
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
+import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
 import { createOutcome } from '../../src/client/upload/session/file-outcome.ts';
 import { withNextStep } from '../../src/client/upload/session/next-step.ts';
-import type { RunDeps, UploadSettings } from '../../src/client/upload/session/upload-deps.ts';
+import type { SessionPorts } from '../../src/client/upload/session/session-ports.ts';
 import { Spool } from '../../src/client/upload/sources/spool.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
+import { Cli } from '../support/cli.ts';
+import { FakeService } from '../support/fake-service.ts';
 import { type Fault, respondWith } from '../support/fault-proxy.ts';
 import { changeState, queryState } from '../support/state-database.ts';
 import { chunkBytes, setUpUploader } from '../support/upload-setup.ts';
@@ -68,13 +71,11 @@ describe('stdin', () => {
     const database = await StateDatabase.open(setup.stateDir);
     const store = new LocalUploadStore(database, process.pid);
     const inProgressError = new CodedError('another process is uploading it', { code: 'upload_in_progress' });
-    const deps = { store, spool: new Spool(setup.stateDir) } as unknown as RunDeps;
+    const deps = { store, spool: new Spool(setup.stateDir) } as unknown as SessionPorts;
     const [copyName = ''] = readdirSync(spoolFolder());
     const stream = { spoolPath: join(spoolFolder(), copyName), identity };
     const outcome = createOutcome({ ...fileAt('-'), stream }, { id });
-    expect(await withNextStep(outcome, inProgressError, { existing: 'content' } as UploadSettings, deps)).toBe(
-      inProgressError,
-    );
+    expect(await withNextStep(outcome, inProgressError, defaultSettings, deps)).toBe(inProgressError);
     await database.close();
     expect(setup.unfinishedIds()).toEqual([id]);
     expect(readdirSync(spoolFolder())).toEqual([copyName]);
@@ -124,6 +125,14 @@ describe('stdin', () => {
     expect(readdirSync(spoolFolder())).toEqual([]);
   });
 
+  it('upload of stdin with the same bytes and name writes a new description to its asset', async () => {
+    const { record } = await uploadStdin(['--description', 'quiet']);
+    const again = await uploadStdin(['--description', 'very quiet']);
+    expect(again.record).toMatchObject({ outcome: 'updated', asset_uid: record.asset_uid });
+    const [asset] = await setup.cli.json(['get', record.asset_uid], { environment: setup.environment() });
+    expect(asset.description).toBe('very quiet');
+  });
+
   it('upload deletes the partial copy of stdin that a killed process left', async () => {
     expect((await setup.upload()).code).toBe(0);
     mkdirSync(spoolFolder(), { recursive: true });
@@ -138,5 +147,45 @@ describe('stdin', () => {
     expect(readdirSync(spoolFolder())).toEqual([]);
     expect(readdirSync(join(setup.stateDir, 'runs'))).toEqual([]);
     expect(queryState(setup.stateDir, 'SELECT id FROM uploads WHERE process IS NOT NULL')).toEqual([]);
+  });
+});
+
+describe('two streams with the same content', () => {
+  const upload = async (name: string, description: string, ...args: string[]) => {
+    const given = ['--name', name, '--description', description, ...args];
+    const { code, stdout } = await cli.run(['upload', '-', '/S', '--create-folders', ...given, '--json'], {
+      stdin: 'nothing changed',
+    });
+    return [code, JSON.parse(stdout)[0].outcome];
+  };
+  const assets = () => service.completeAssets.map(({ name, fields }) => [name, fields.description]);
+  let service: FakeService;
+  let cli: Cli;
+  beforeEach(async () => {
+    service = await FakeService.start();
+    cli = new Cli(service.environment);
+    expect(await upload('monday.txt', 'quiet')).toEqual([0, 'uploaded']);
+  });
+
+  it('a stream under another name leaves the asset of the first as it is, and says that it is a duplicate', async () => {
+    expect(await upload('tuesday.txt', 'quiet, too')).toEqual([11, 'duplicate']);
+    expect(assets()).toEqual([['monday.txt', 'quiet']]);
+  });
+
+  it('upload --existing name skips a stream whose name the folder has, whatever its content', async () => {
+    const args = ['upload', '-', '/S', '--name', 'monday.txt', '--existing', 'name', '--json'];
+    for (const stdin of ['other content', 'nothing changeD']) {
+      const { code, stdout } = await cli.run(args, { stdin });
+      expect([code, JSON.parse(stdout)[0].outcome]).toEqual([0, 'exists']);
+    }
+    expect(assets()).toEqual([['monday.txt', 'quiet']]);
+  });
+
+  it('upload --existing file gives a stream under another name an asset of its own', async () => {
+    expect(await upload('tuesday.txt', 'quiet, too', '--existing', 'file')).toEqual([0, 'uploaded']);
+    expect(assets()).toEqual([
+      ['monday.txt', 'quiet'],
+      ['tuesday.txt', 'quiet, too'],
+    ]);
   });
 });

@@ -25,11 +25,14 @@ afterEach(async () => {
 });
 
 /** Starts a watch with a clock that runs fast; a stop is what SIGTERM does. */
-function startWatch(args: readonly string[] = [], options: CliOptions & { speed?: number } = {}) {
+function startWatch(
+  args: readonly string[] = [],
+  { folder = '/Drop', ...options }: CliOptions & { speed?: number; folder?: string } = {},
+) {
   const controller = new AbortController();
   const clock = acceleratedClock({ speed: options.speed ?? 50 });
   const output = { stderr: '' };
-  const ended = cli.run(['sync', directory, '/Drop', '--watch', '--log-format', 'json', ...args], {
+  const ended = cli.run(['sync', directory, '--folder', folder, '--watch', '--log-format', 'json', ...args], {
     clock,
     signal: controller.signal,
     onStderr: (text) => {
@@ -252,6 +255,48 @@ describe('sync --watch', () => {
     expect(problems()).toHaveLength(1);
   });
 
+  it.each([
+    ['/Drop', ''],
+    ['/Drop/day 1', 'day 1/'],
+  ])('sync --watch says that its folder %s is gone, and creates it again', async (folder, below) => {
+    write(`${below}a.mov`, 'a');
+    const watch = startWatch();
+    await waitForPaths(`${folder}/a.mov`);
+    const [gone] = service.folders.splice(
+      service.folders.findIndex(({ name }) => folder.endsWith(name)),
+      1,
+    );
+    for (const asset of service.assets.values()) asset.isTrashed ||= asset.folder === gone?.uid;
+    write(`${below}b.mov`, 'b');
+    await vi.waitFor(() => expect(service.paths).toContain(`${folder}/b.mov`), patience);
+    // A folder below is created silently, as any that is missing, if the watch has just read the folders again.
+    const problems = watch.log().filter(({ level }) => level !== 'info');
+    if (below === '') expect(JSON.stringify(problems)).toContain(folder);
+  });
+
+  it('sync --watch ends with exit code 3 and names its folder if that was given by uid and is gone', async () => {
+    const uid = '00000000-0000-4000-8000-0000000f01de';
+    service.folders.push({ uid, name: 'Drop', parent: undefined });
+    const watch = startWatch([], { folder: uid });
+    write('a.mov', 'a');
+    await waitForPaths('/Drop/a.mov');
+    service.folders.length = 0;
+    write('b.mov', 'b');
+    const { code, stderr } = await watch.ended;
+    expect([code, stderr]).toEqual([3, expect.stringContaining('folder /Drop does not exist')]);
+  });
+
+  it('sync --watch follows its folder to another name', async () => {
+    write('a.mov', 'a');
+    const watch = startWatch();
+    await waitForPaths('/Drop/a.mov');
+    Object.assign(service.folders[0] ?? {}, { name: 'Inbox' });
+    const seen = watch.clock.now();
+    await vi.waitFor(() => expect(watch.clock.now() - seen).toBeGreaterThan(60_000), patience);
+    write('day 1/b.mov', 'b');
+    await waitForPaths('/Inbox/a.mov', '/Inbox/day 1/b.mov');
+  });
+
   it('sync --watch --dry-run shows what the first run would do, and ends', async () => {
     write('a.mov', 'a');
     const { code, stdout } = await cli.run(['sync', directory, '/Drop', '--watch', '--dry-run', '--jsonl']);
@@ -261,13 +306,12 @@ describe('sync --watch', () => {
   });
 
   it.each([
-    ['sync', ['--prune', '--folder', '/Drop', '--yes'], /--watch and --prune cannot be used together/],
-    ['sync', ['--queue', 'redis://127.0.0.1'], /--watch and --queue cannot be used together/],
-    ['sync', ['--results', 'out.csv'], /--watch and --results cannot be used together/],
-    ['sync', ['--checksum'], /--watch and --checksum cannot be used together/],
-    ['upload', [], /--watch needs a sync/],
-  ])('%s --watch %j is refused with exit code 2', async (command, args, message) => {
-    const { code, stderr } = await cli.run([command, directory, '--watch', ...args]);
+    [['--prune', '--folder', '/Drop', '--yes'], /--watch and --prune cannot be used together/],
+    [['--queue', 'redis://127.0.0.1'], /--watch and --queue cannot be used together/],
+    [['--results', 'out.csv'], /--watch and --results cannot be used together/],
+    [['--checksum'], /--watch and --checksum cannot be used together/],
+  ])('sync --watch %j is refused with exit code 2', async (args, message) => {
+    const { code, stderr } = await cli.run(['sync', directory, '--watch', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
     expect(service.assets.size).toBe(0);
   });

@@ -230,8 +230,6 @@ describe('a service that shows only what the specification names', () => {
 
   it.each([
     ['a name', () => [word]],
-    ['a path', () => [`/${word}`]],
-    ['a glob', () => [`/${word}*`]],
     ['a filter', () => ['--tag', word]],
   ])('rm by %s exits with 2 before any write in a script, unless --any-workspace is given', async (_way, selected) => {
     const refused = await cli.run(['rm', ...selected(), '--yes'], primary());
@@ -243,6 +241,18 @@ describe('a service that shows only what the specification names', () => {
     expect((await cli.run(['rm', ...selected(), '--yes', '--any-workspace'], primary())).code).toBe(0);
     expect(await status()).toBe(404);
   });
+
+  it.each([
+    ['a path', () => [`/${word}`]],
+    ['a glob', () => [`/${word}*`]],
+    ['a filter with a folder', () => ['--tag', word, '--folder', '/']],
+  ])(
+    'rm by %s needs no --any-workspace, since the list of a folder is of the primary workspace',
+    async (_way, selected) => {
+      expect(await cli.run(['rm', ...selected(), '--yes'], primary())).toMatchObject({ code: 0, stderr: '' });
+      expect(await status()).toBe(404);
+    },
+  );
 
   it.each([
     ['no', 130, ''],
@@ -266,7 +276,7 @@ describe('a service that shows only what the specification names', () => {
   it('a path names the setting if the service does not show which workspace is primary', async () => {
     const { code, stderr } = await cli.run(['ls', '/Inbox']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('is not known to be the primary one')]);
-    expect(stderr).toContain(`mediactl config set primary_workspace ${strict.workspace}`);
+    expect(stderr).toContain(`export MEDIACTL_PRIMARY_WORKSPACE=${strict.workspace}`);
   });
 
   it.each([
@@ -326,12 +336,11 @@ describe('reads', () => {
   });
 });
 
-it('folders rm of a folder with content in a workspace that is not primary does not suggest rm -r, which is refused there', async () => {
+it('folders rm of a folder in a workspace that is not primary exits with 2 in a script, and does not suggest rm -r', async () => {
   const name = `Full${word}`;
   const { uid } = await (await send('POST', `/workspaces/${archive}/folders/`, { name })).json();
   await createUploadOfSize(5, { asset_name: word, workspace_uid: archive, parent_folder_uid: uid });
   const { code, stderr } = await cli.run(['folders', 'rm', `/${name}`, '--yes', '-w', 'Archive']);
-  expect(code).not.toBe(0);
-  expect(stderr).toContain(`error: the service refused to delete /${name}`);
-  expect(stderr).toContain('try:   delete what is in it first, assets by their uids: mediactl ls WORDS');
+  expect([code, stderr]).toEqual([2, expect.stringContaining(`error: cannot tell whether /${name} is empty`)]);
+  expect(stderr).not.toContain('rm -r');
 });

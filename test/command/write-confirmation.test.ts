@@ -13,14 +13,15 @@ const uid = (digit: number) => `${String(digit).repeat(8)}-0000-4000-8000-000000
 const workspace = uid(9);
 
 /** Starts a service that responds to DELETE with this status, and deletes nothing. */
-async function startServiceThatDeletesNothing(status: number, body: object | undefined) {
+async function startServiceThatDeletesNothing(status: number, body: object | undefined, isListed = false) {
   const folders = [{ uid: uid(1), name: 'Campaigns', children: [{ uid: uid(2), name: '2026', children: [] }] }];
   const { url } = await startRecordingServer(({ method, path }) => {
     if (method === 'DELETE') return { status, ...(body && { body }) };
     if (path.endsWith('/folders/')) return { body: folders };
     if (path.endsWith('/workspaces/')) return { body: { items: [{ uid: workspace, name: 'Main' }] } };
     if (path.endsWith(`${uid(3)}/`)) return { body: { uid: uid(3), name: 'a.mp4' } };
-    return { body: { items: [], count: 0 } };
+    const items = isListed ? [{ uid: uid(3), name: 'a.mp4' }] : [];
+    return { body: { items, count: items.length } };
   });
   return new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspace });
 }
@@ -42,11 +43,20 @@ it.each([
   }
 });
 
-it.each([200, 202])(
-  'rm of an asset exits with 6 if the DELETE response has status %i instead of 204',
+it.each([200, 202, 204])(
+  'rm of an asset exits with 6 after a DELETE response with status %i if the asset is still listed after 3 s',
   async (status) => {
-    const cli = await startServiceThatDeletesNothing(status, {});
-    const { code, stderr } = await cli.run(['rm', uid(3), '--yes']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining(`it responded ${status} instead of 204`)]);
+    const cli = await startServiceThatDeletesNothing(status, status === 204 ? undefined : {}, true);
+    const clock = acceleratedClockInProcess();
+    const { code, stderr } = await cli.run(['rm', uid(3), '--yes'], { clock });
+    expect([code, stderr]).toEqual([6, expect.stringContaining('but still lists the asset')]);
+  },
+);
+
+it.each([200, 202, 204])(
+  'rm of an asset exits with 0 after a DELETE response with status %i if only a GET still shows the asset',
+  async (status) => {
+    const cli = await startServiceThatDeletesNothing(status, status === 204 ? undefined : {});
+    expect((await cli.run(['rm', uid(3), '--yes'])).code).toBe(0);
   },
 );

@@ -1,5 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { respond, startServer } from '../support/http-server.ts';
 import { assertConformsToOpenApi } from '../support/openapi-check.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -116,7 +117,7 @@ describe.each([
     const createResponse = (status: number, body: unknown, headers: Record<string, string> = rateLimitHeaders) =>
       new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
     const checkResponse = (method: string, path: string, response: Response) =>
-      assertConformsToOpenApi(method, new URL(`${sandbox.url}/api/external/v1${path}`), response);
+      assertConformsToOpenApi(sandbox, method, new URL(`${sandbox.url}/api/external/v1${path}`), response);
     const page = isStrictService ? { items: [] } : { items: [], count: 0 }; // --strict omits `count`
     await checkResponse('GET', '/assets/', createResponse(200, page));
     await expect(checkResponse('GET', '/assets/', createResponse(200, { ...page, next: 1 }))).rejects.toThrow('next');
@@ -127,4 +128,15 @@ describe.each([
     await expect(checkResponse('GET', '/thing/', createResponse(200, page))).rejects.toThrow('not described');
     await expect(checkResponse('DELETE', '/assets/a/', createResponse(200, page))).rejects.toThrow('200');
   });
+});
+
+it('the response check of the tests reads the document of its sandbox, not of an earlier one on the same port', async () => {
+  const documents = [{ paths: { '/assets/': { get: { responses: { 200: {} } } } } }, { paths: {} }];
+  const url = await startServer((_, response) => respond(response, 200, documents.shift()));
+  const check = (sandbox: { url: string }) =>
+    assertConformsToOpenApi(sandbox, 'GET', new URL(`${url}/api/external/v1/assets/`), new Response(''));
+  const first = { url };
+  await check(first);
+  await check(first);
+  await expect(check({ url })).rejects.toThrow('not described');
 });

@@ -71,6 +71,8 @@ it('the strict service refuses query parameters that §4 does not name with 422,
 it.each([
   ['a metadata key that §4 does not name', { metadata: { file_name: 'a' } }],
   ['Upload-Concat', { headers: { 'Upload-Concat': 'partial' } }],
+  ['Upload-Defer-Length', { headers: { 'Upload-Defer-Length': '1' } }],
+  ['X-HTTP-Method-Override', { headers: { 'X-HTTP-Method-Override': 'PATCH' } }],
   ['bytes in the creation', { body: 'bytes' }],
 ])(
   'the strict service refuses an upload creation with %s as text with 400',

@@ -14,7 +14,7 @@ import {
   openLibrary as visitWith,
 } from '../support/browse.ts';
 import { openPage, pollUntil, setUpBrowser } from '../support/browser.ts';
-import { createLibrary, workspaceUid } from '../support/fake-library.ts';
+import { assetUid, createLibrary, workspaceUid } from '../support/fake-library.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { respond, serveHtml, startServer } from '../support/http-server.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
@@ -405,6 +405,35 @@ describe('nonstandard services', { tags: ['chromium', 'undocumented-fields'] }, 
     expect(writeCount()).toBe(1);
     await nameField.press('Enter');
     await pollUntil(async () => writeCount()).toBe(2);
+  });
+
+  it('a video that has no preview frames yet shows them on a hover a minute later', async () => {
+    let isMade = false;
+    const name = 'reel.mp4';
+    const respondAsLibrary = createLibrary({ assets: [{ uid: assetUid, name, type: 'video', status: 'ready' }] });
+    const service = await startRecordingServer((request) => {
+      const preview_sprites_url = isMade ? `${service.url}/cues.vtt` : null;
+      if (request.path.endsWith('/playback/info/')) return { body: { type: 'video', preview_sprites_url } };
+      if (request.path !== '/cues.vtt') return respondAsLibrary(request);
+      return { body: 'WEBVTT\n\n00:00.000 --> 00:01.000\nsheet.jpg#xywh=0,0,8,8\n' };
+    });
+    const { page } = await openBrowsePage(
+      await startBrowse({ url: service.url, key: 'a-key-of-this-test', workspace: workspaceUid }),
+    );
+    await page.clock.install();
+    const hover = async () => {
+      const asked = page.waitForResponse((response) => response.url().endsWith('/frames'));
+      await card(page, name).hover();
+      await page.clock.runFor(1_000);
+      await asked;
+    };
+    await hover();
+    expect(await card(page, name).locator('svg.frame').count()).toBe(0);
+    isMade = true;
+    await page.mouse.move(0, 0);
+    await page.clock.runFor(60_000);
+    await hover();
+    await card(page, name).locator('svg.frame').waitFor();
   });
 
   it('a search and a type that change together both apply, and the Clear button removes both', async () => {

@@ -256,7 +256,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     await dialog(page).getByRole('heading').click();
     await page.keyboard.press('Space');
     await pollUntil(() => currentTime(player(page))).toBeGreaterThan(0.5);
-    expect(await player(page).getByRole('button').first().innerText()).toMatch('Arrival');
+    expect(await player(page).getByRole('navigation').getByRole('button').first().innerText()).toMatch('Arrival');
     // The keys of the player work in the dialog and in the player.
     await page.keyboard.press('j');
     await pollUntil(() => currentTime(player(page))).toBeLessThan(0.5);
@@ -375,7 +375,7 @@ describe('browse', { tags: ['chromium', 'undocumented-fields'] }, () => {
     const { page, complaints } = await openBrowsePage();
     const folder = page.getByRole('list', { name: 'Folders' }).getByRole('button').nth(1);
     await card(page, 'To be moved').dragTo(folder);
-    await page.getByText(`Moved to /${await folder.innerText()}`).waitFor();
+    await page.getByText(`Moved To be moved to /${await folder.innerText()}`).waitFor();
     expect((await fetchAsset()).parent).toBeTruthy();
     await card(page, 'To be moved').dblclick();
     await page.getByLabel('Folder', { exact: true }).selectOption('');

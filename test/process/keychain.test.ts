@@ -76,9 +76,16 @@ const login = 'echo "$KEY" | mediactl login --base-url "$URL" --with-key';
 describe('keychain', { tags: 'gnome-keyring' }, () => {
   it('login stores the key only in the keychain, commands read it from there, and logout removes it', async () => {
     const user = new User();
-    const lines = ['mediactl ls --quiet', 'mediactl doctor --json', 'print_stored_key'];
+    const program = `require('${root}dist/index.cjs').fromProfile().then((client) => client.workspaces.list()).then((all) => console.log(all.length, 'workspaces'))`;
+    const lines = [
+      `'${process.execPath}' -e "${program}"`,
+      'mediactl ls --quiet',
+      'mediactl doctor --json',
+      'print_stored_key',
+    ];
     const first = await user.session(unlockKeyring, `${login} --json`, ...lines);
     expect(first.stdout).toContain('"keychain"');
+    expect(first.stdout).toContain('2 workspaces');
     expect(first.stdout).toContain(`stored: ${sandbox.key}`);
     expect(first.stdout).toContain('holds the key of profile default');
     expect(user.config()).not.toContain(sandbox.key);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { errorOf } from '../support/errors.ts';
-import { type Fault, FaultProxy, type ProxiedRequest } from '../support/fault-proxy.ts';
+import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';
 import { pseudoRandomBytes, writeRandomFile } from '../support/files.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { hangMs } from '../support/hang.ts';
@@ -51,7 +51,7 @@ const runUpload = async (...args: string[]) => {
   return { ...finished, record: finished.stdout ? JSON.parse(finished.stdout)[0] : undefined };
 };
 
-const killUpload = () => child?.kill('SIGKILL');
+const killUpload = () => void child?.kill('SIGKILL');
 /** Returns the state of each row of the database: of receipts, and of uploads that are unfinished or locked. */
 const storedStates = () => queryState(state, 'SELECT state FROM uploads').map((row) => row.state);
 const storedFile = (uid: string) => join(sandbox.dataDir, 'media', uid, 'source');
@@ -274,4 +274,25 @@ it('an upload that exceeds the file size limit suggests ulimit -f unlimited', as
   });
   const { code, stderr } = await limited.finished;
   expect([code, stderr]).toEqual([14, expect.stringContaining('ulimit -f unlimited')]);
+});
+
+it('a file whose asset rm was deleting when it was killed is uploaded again, and one whose deletion was refused is not', async () => {
+  writeRandomFile(path, { size: 1000 });
+  const first = (await runUpload()).record;
+  const remove = () => {
+    const started = mediactl(['rm', first.asset_uid, '--yes'], environment());
+    child = started.child;
+    return started.finished;
+  };
+  fault = ({ method }) => (method === 'DELETE' ? respondWith(403, { error: {} }) : undefined);
+  expect((await remove()).code).toBe(5);
+  fault = () => undefined;
+  expect((await runUpload()).record).toMatchObject({ outcome: 'skipped', asset_uid: first.asset_uid });
+  fault = ({ method }) => (method === 'DELETE' ? { beforeResponse: killUpload } : undefined);
+  expect((await remove()).signal).toBe('SIGKILL');
+  fault = () => undefined;
+  const again = (await runUpload()).record;
+  expect(again).toMatchObject({ outcome: 'uploaded' });
+  expect(again.asset_uid).not.toBe(first.asset_uid);
+  expect((await runUpload()).record).toMatchObject({ outcome: 'skipped', asset_uid: again.asset_uid });
 });

@@ -185,7 +185,8 @@ describe('pager', { tags: 'script' }, () => {
   it('the pager also shows JSON, and quitting it early exits with 0 and prints no error', async () => {
     const jsonScreen = runWithPager(['ls', '--all', '--json']);
     expect(await jsonScreen.exited).toBe(0);
-    expect(jsonScreen.lines.every((line) => line.startsWith('paged: '))).toBe(true);
+    const lines = jsonScreen.lines.filter((line) => line !== 'all workspaces'); // stderr
+    expect(lines.every((line) => line.startsWith('paged: '))).toBe(true);
     const quitEarly = runWithPager(['ls', '--all', '--jsonl'], { PAGER: 'head -1 > /dev/null; exit 0' });
     expect(await quitEarly.exited).toBe(0);
     expect(quitEarly.lines.join('\n')).not.toContain('error');

@@ -178,10 +178,10 @@ class KilledUploader {
     );
   }
 
-  /** Returns the files whose content was not in the library, with their folders. A sync sends those that are new to it. */
+  /** Returns the files without an asset of their own in the library, with their folders. */
   #filesToSend(): [folder: string, path: string][] {
-    const inBoth = ['half sent.bin', 'changed.bin', 'new 1.bin', 'new 2.bin', 'empty.bin'];
-    const inSet = this.#command === 'sync' ? [...inBoth, 'duplicate.bin'] : [...inBoth, 'day 2/new 3.bin'];
+    const inBoth = ['half sent.bin', 'changed.bin', 'duplicate.bin', 'new 1.bin', 'new 2.bin', 'empty.bin'];
+    const inSet = this.#command === 'sync' ? inBoth : [...inBoth, 'day 2/new 3.bin'];
     const inDays = this.#command === 'sync' ? ['day 2/new 3.bin'] : []; // the asset of a renamed file follows it
     return [
       ...inSet.map((path): [string, string] => [folderName, path]),

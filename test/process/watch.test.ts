@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { renderWatchPage, type WatchPageInput } from '../../src/web/watch/server/page.ts';
 import {
   currentTime,
+  listViolations,
   type MediaElement,
   mediaState,
   openPage,
@@ -33,6 +34,22 @@ describe('watch page of a video', { tags: 'chromium' }, () => {
     expect(readyState).toBeGreaterThanOrEqual(3);
     expect(currentSrc).toMatch(/^blob:/);
     expect(await page.title()).toBe('clip.mp4');
+    expect(complaints).toEqual([]);
+  });
+
+  it('the buttons below the one seek bar do what the keys do, and axe-core finds no problem in them', async () => {
+    const { page, complaints } = await open(await watchUrl(await clip()));
+    expect(await page.locator('video').getAttribute('controls')).toBeNull();
+    await page.getByRole('button', { name: 'Play' }).click();
+    await pollUntil(() => currentTime(page)).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Mute' }).click();
+    await page.getByRole('button', { name: 'Unmute' }).waitFor();
+    // A key works although a button has the focus.
+    await page.keyboard.press('k');
+    await page.getByRole('button', { name: 'Play' }).waitFor();
+    expect((await mediaState(page)).paused).toBe(true);
+    expect(await page.getByRole('slider', { name: 'Seek' }).count()).toBe(1);
+    expect(await listViolations(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
@@ -427,8 +444,10 @@ describe('watch page of other assets', { tags: 'chromium' }, () => {
     const listed = await open(await serveHtml(render(input)));
     expect(await listed.page.locator('.tags li').allInnerTexts()).toEqual(tags);
     const framed = await open(await serveHtml(render({ ...input, isFramed: true })));
-    await framed.page.locator('audio').waitFor();
-    expect((await framed.page.locator('main').innerText()).trim()).toBe('');
+    await framed.page.locator('audio').waitFor({ state: 'attached' });
+    expect(await framed.page.locator('.description, .tags, main a').count()).toBe(0);
+    expect((await framed.page.locator('h1').boundingBox())?.height).toBe(1); // for screen readers
+    expect(await listViolations(framed.page)).toEqual([]);
     expect(await framed.page.title()).toBe('x');
     expect([...listed.complaints, ...framed.complaints]).toEqual([]);
   });

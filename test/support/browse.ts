@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { openPage } from './browser.ts';
+import { Cli } from './cli.ts';
+import { Pty } from './pty.ts';
 import type { UntypedResponse } from './raw-http.ts';
-import { mediactl, type StartedProcess } from './spawn.ts';
+import { mediactl, mediactlCommand, type StartedProcess } from './spawn.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 type Service = { url: string; key: string; workspace: string };
@@ -41,6 +43,27 @@ export async function startBrowse(
     started.finished.then(({ stderr }) => Promise.reject(new Error(stderr))),
   ]);
   return { ...started, address, origin: new URL(address).origin, environment };
+}
+
+/** Starts `browse --pick`, which prints its address on stderr. */
+export async function startPick(service: Service, args: string[] = []): Promise<StartedProcess & { address: string }> {
+  const started = mediactl(['browse', '--pick', '--no-open', ...args], environmentOf(service));
+  onTestFinished(() => void started.child.kill('SIGKILL'));
+  const lines = createInterface({ input: started.child.stderr as NodeJS.ReadableStream });
+  const address = await new Promise<string>((resolve) => {
+    lines.on('line', (line) => line.includes('token=') && resolve(line.trim()));
+  });
+  return { ...started, address };
+}
+
+/** Starts a command with --pick on a terminal of its own, on which no program can open the page. */
+export async function startPickingVerb(service: Service, args: string[]) {
+  const environment = environmentOf(service);
+  const terminal = new Pty(['env', 'PATH=/nowhere', ...mediactlCommand, ...args], environment);
+  onTestFinished(terminal.kill);
+  const find = () => /http:\/\/127\.0\.0\.1:\d+\/\S*token=[\w-]{43}/.exec(terminal.output)?.[0];
+  await expect.poll(() => find() ?? terminal.output).toContain('token=');
+  return { terminal, address: find() as string, cli: new Cli(environment) };
 }
 
 export type BrowseClient = {

@@ -51,7 +51,7 @@ export function setUpChanges() {
     const uids: string[] = [];
     for (const asset_name of names) {
       const { asset_uid } = await (await createUploadOfSize(5, { asset_name })).json();
-      await colleague('update', asset_uid, '--add-tag', tag, '--description', 'at first');
+      await colleague('update', asset_uid, '--set', `tags=${tag}`, '--description', 'at first');
       uids.push(asset_uid);
     }
     return uids;

@@ -129,6 +129,8 @@ export class FakeLibrary {
     const { asset_name, filename, description, parent_folder_uid } = Object.fromEntries(
       pairs.map(([key = '', value = '']) => [key, Buffer.from(value, 'base64').toString()]),
     );
+    if (parent_folder_uid !== undefined && !this.folders.some(({ uid }) => uid === parent_folder_uid))
+      return { status: 404, body: 'the parent folder does not exist', headers: { 'content-type': 'text/plain' } };
     const asset = this.#add({
       name: asset_name ?? filename,
       size: Number(headers['upload-length']),
@@ -166,8 +168,9 @@ export class FakeLibrary {
       asset.isTrashed = true;
       return { status: 204 };
     }
-    const { name, tags, parent } = (body ?? {}) as Fields;
-    Object.assign(asset.fields, name !== undefined && { name }, tags !== undefined && { tags });
+    const { name, description, tags, parent } = (body ?? {}) as Fields;
+    const given = Object.entries({ name, description, tags }).filter(([, value]) => value !== undefined);
+    Object.assign(asset.fields, Object.fromEntries(given));
     if (name !== undefined) asset.name = String(name);
     if (parent !== undefined) asset.folder = (parent as string | null) ?? undefined;
     return { body: this.#recordOf(asset) };

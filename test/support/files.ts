@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { createCipheriv, createHash } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 
 /** Generates pseudo-random bytes; the same seed gives the same bytes. */
 export function pseudoRandomBytes(size: number, seed = 'seed'): Buffer {
@@ -16,3 +17,12 @@ export function writeRandomFile(path: string, { size, seed }: { size: number; se
 
 /** Computes a checksum by b3sum(1), the BLAKE3 oracle. */
 export const b3sum = (path: string): string => execFileSync('b3sum', ['--no-names', path]).toString().trim();
+
+/** Returns the content of each file in a directory, by its relative path. */
+export const contentsOf = (directory: string) =>
+  Object.fromEntries(
+    readdirSync(directory, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name))
+      .map((path) => [path.slice(directory.length + 1), readFileSync(path, 'utf8')]),
+  );

@@ -16,6 +16,7 @@ export const docsPages = readdirSync(`${repository}docs`).filter((name) => name.
 export const userPages = [
   'README.md',
   ...docsPages.filter((name) => !otherPages.includes(name)).map((name) => `docs/${name}`),
+  'skills/mediactl/SKILL.md',
 ];
 
 /** A command line, or a whole script. */

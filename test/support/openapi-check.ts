@@ -10,16 +10,21 @@ type OpenApiDocument = {
   paths: Record<string, Record<string, { responses: Record<string, OpenApiResponse> }>>;
 };
 
-/** Cache of OpenAPI documents by the sandbox's origin; a sandbox never changes its document. */
-const documentsByOrigin = new Map<string, Promise<OpenApiDocument>>();
+/** A sandbox never changes its document. A later sandbox of this process may get the port of one that has ended. */
+const documents = new WeakMap<object, Promise<OpenApiDocument>>();
 
-/** Throws unless a response conforms to the sandbox's own OpenAPI document. */
-export async function assertConformsToOpenApi(method: string, url: URL, response: Response): Promise<void> {
+/** Throws unless a response of `sandbox` conforms to its own OpenAPI document. */
+export async function assertConformsToOpenApi(
+  sandbox: { url: string },
+  method: string,
+  url: URL,
+  response: Response,
+): Promise<void> {
   // CORS preflights are not operations of the API.
   if (!url.pathname.startsWith(`${prefix}/`) || method === 'OPTIONS') return;
   // fetch of Node.js 22 and 24 crashes if the server closes a connection before the body is read (nodejs/undici#5360).
   const text = await response.clone().text();
-  const description = await fetchDocument(url.origin);
+  const description = await fetchDocument(sandbox);
   const path = url.pathname.slice(prefix.length);
   const what = `${method} ${path} ${response.status}`;
   const operation = operationOf(description, method, path);
@@ -45,11 +50,13 @@ export async function assertConformsToOpenApi(method: string, url: URL, response
     throw new Error(`${what} is not as described: ${JSON.stringify(valid.errors)}\n${text}`);
 }
 
-function fetchDocument(origin: string): Promise<OpenApiDocument> {
-  let cached = documentsByOrigin.get(origin);
+function fetchDocument(sandbox: { url: string }): Promise<OpenApiDocument> {
+  let cached = documents.get(sandbox);
   if (!cached) {
-    cached = fetch(`${origin}${prefix}/openapi.json`).then((response) => response.json() as Promise<OpenApiDocument>);
-    documentsByOrigin.set(origin, cached);
+    cached = fetch(`${sandbox.url}${prefix}/openapi.json`).then(
+      (response) => response.json() as Promise<OpenApiDocument>,
+    );
+    documents.set(sandbox, cached);
   }
   return cached;
 }

@@ -6,7 +6,8 @@ import { temporaryFolder } from './temporary-folder.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-type Lock = { packages: Record<string, { dev?: boolean }> };
+type Dependencies = { dependencies?: object; optionalDependencies?: object };
+type Lock = { packages: Record<string, Dependencies> };
 
 let packed: string | undefined;
 
@@ -26,8 +27,8 @@ function pack(): string {
   const file = join(folder, `mediactl-${version}.tgz`);
   execFileSync('tar', ['-xzf', file, '-C', folder]);
   const { packages } = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')) as Lock;
-  for (const [path, { dev = false }] of Object.entries(packages))
-    if (path.startsWith('node_modules/') && !dev && existsSync(join(repository, path)))
+  for (const path of findDependencies(packages))
+    if (existsSync(join(repository, path)))
       cpSync(join(repository, path), join(folder, 'package', path), { recursive: true });
   const manifestFile = join(folder, 'package/package.json');
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
@@ -35,6 +36,21 @@ function pack(): string {
   writeFileSync(manifestFile, JSON.stringify(manifest));
   execFileSync('tar', ['-cf', file, '-C', folder, 'package']); // npm also accepts an uncompressed tarball
   return file;
+}
+
+/** Returns the folders of the packages that mediactl needs to run, without those of its workspaces. */
+function findDependencies(packages: Lock['packages']): ReadonlySet<string> {
+  const found = new Set<string>();
+  const add = ({ dependencies = {}, optionalDependencies = {} }: Dependencies): void => {
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const path = `node_modules/${name}`;
+      if (found.has(path)) continue;
+      found.add(path);
+      add(packages[path] ?? {});
+    }
+  };
+  add(packages[''] ?? {});
+  return found;
 }
 
 /** Environment in which npm installs globally into a folder, without a registry and without the user cache. */

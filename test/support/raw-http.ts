@@ -25,7 +25,7 @@ export function rawHttp(sandbox: () => TestSandbox) {
       ...(body !== undefined && { body }),
       redirect: 'manual',
     });
-    await assertConformsToOpenApi(method, url, response);
+    await assertConformsToOpenApi(sandbox(), method, url, response);
     return response;
   };
 

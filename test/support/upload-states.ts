@@ -63,7 +63,7 @@ const kinds = {
     phase: 'interrupted',
     edit: (path, { directory }) => moveTo(path, join(directory, 'moved', basename(path))),
   },
-  conflict: { phase: 'interrupted', edit: (path) => appendFileSync(path, 'more') },
+  grown: { phase: 'interrupted', edit: (path) => appendFileSync(path, 'more') },
   failed: { phase: 'interrupted' },
   refused: { phase: 'interrupted' },
   'other machine': { phase: 'elsewhere' },
@@ -110,17 +110,17 @@ export async function buildState({ seed, kinds: names, existing, isSync, isCheck
     row: kinds[kind] as KindRow,
     path: join(directory, random.pick(['', 'day']), `${kind} ${at}.bin`),
     bytes: pseudoRandomBytes(
-      kind.startsWith('half') || kind === 'conflict' ? 3_500 : random.pick([700, 2_500]),
+      kind.startsWith('half') || kind === 'grown' ? 3_500 : random.pick([700, 2_500]),
       `${seed} ${at}`,
     ),
   }));
   const write = (phase: Phase) => {
     for (const { row, path, bytes } of files) if (row.phase === phase) writeFileSync(path, bytes);
   };
-  const command = ['upload', directory, '/Rushes', '--create-folders', '--chunk-size', '1KiB', '--exclude', '*.tmp'];
+  const command = [directory, '/Rushes', '--create-folders', '--chunk-size', '1KiB', '--exclude', '*.tmp'];
   /** Runs the command, of the state's options or as before, on a machine with a state folder of its own. */
-  const run = (args: readonly string[], machine = 'state') =>
-    cli.run([...command, ...args], {
+  const run = (args: readonly string[], machine = 'state', verb = 'upload') =>
+    cli.run([verb, ...command, ...args], {
       // A fast clock would end the time limit for the queue server before the server is asked.
       ...(!args.includes('--queue') && { clock: acceleratedClockInProcess() }),
       environment: { MEDIACTL_STATE_DIR: join(cli.home, machine) },
@@ -139,17 +139,14 @@ export async function buildState({ seed, kinds: names, existing, isSync, isCheck
     if (row.phase === 'elsewhere' && !row.alsoHere) writeFileSync(path, bytes);
     row.edit?.(path, { directory, random });
   }
-  const options = [
-    ...(isSync ? ['--sync'] : []),
-    ...(existing === undefined ? [] : ['--existing', existing]),
-    ...(isChecksum ? ['--checksum'] : []),
-  ];
+  const options = [...(existing === undefined ? [] : ['--existing', existing]), ...(isChecksum ? ['--checksum'] : [])];
   return {
     service,
     cli,
     directory,
     stateDir: join(cli.home, 'state'),
-    runWith: (args: readonly string[], machine?: string) => run([...options, ...args], machine),
+    runWith: (args: readonly string[], machine?: string) =>
+      run([...options, ...args], machine, isSync ? 'sync' : 'upload'),
   };
 }
 
@@ -172,7 +169,7 @@ const interrupt =
         service.assets.delete(newest.uid);
         return respondWithError(422)();
       };
-    const stopsAt = /^(?:half|conflict)/.test(asset?.name ?? '')
+    const stopsAt = /^(?:half|grown)/.test(asset?.name ?? '')
       ? 2 * chunkBytes
       : asset?.name.startsWith('failed')
         ? 0

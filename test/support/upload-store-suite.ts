@@ -5,7 +5,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Api } from '../../src/client/api/api.ts';
 import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
 import { Decider } from '../../src/client/upload/decide/decide.ts';
+import { sendNew } from '../../src/client/upload/decide/decision.ts';
+import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
@@ -15,7 +18,11 @@ import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt, type TargetedFile, uploadIdOf } from '../../src/client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import type { OpenEntry, Orphan, UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
-import { LocalUploadStore, type UploadStore } from '../../src/client/upload/store/upload-store.ts';
+import {
+  type ListableUploadStore,
+  LocalUploadStore,
+  type UploadStore,
+} from '../../src/client/upload/store/upload-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
 import { acceleratedClock } from './clock.ts';
 import { errorInTable, seenError } from './errors.ts';
@@ -91,24 +98,28 @@ async function uploadOnce(
   const orphans: Orphan[] = [];
   const emptyAssets: Orphan[] = [];
   const openSource = (from: string) => FileSource.open(from, new OwnFiles({}));
-  const decider = new Decider(
-    { existing: 'content', workspace: '', about: {} },
-    { api, store, receipts, mark: 0, folders: { find: () => null, findOrCreate: async () => undefined }, openSource },
-  );
+  const decider = new Decider(defaultSettings, {
+    ...{ api, receipts },
+    store: 'list' in store ? (store as ListableUploadStore) : undefined,
+    workspace: '',
+    mark: 0,
+    folders: { find: () => null, findOrCreate: async () => undefined },
+    openSource,
+  });
   const opened = await openUpload(
     { ...targetedFile(path), ...(!receipts && { id }) },
-    {
-      chunkBytes,
-      idleTimeoutMs: 1_000_000,
-      requireChecksum: false,
-    },
+    { ...defaultSettings, chunkBytes, idleTimeoutMs: 1_000_000 },
     {
       api,
       store,
       receipts,
       profile: 'none',
       firstCreation: new FirstCreation(),
-      decide: (subject) => decider.decide(subject, subject.file, api),
+      // As the worker does, whose store has one entry.
+      decide: async (subject) =>
+        'list' in store
+          ? decider.decide(subject, subject.file, api)
+          : ((await decideByEntry(subject, sendNew, store)) ?? sendNew),
       onEvent: (event) => {
         if (event.event === 'warning') notices.push(event.message);
       },

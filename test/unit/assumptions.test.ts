@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { fetchPages, itemsOf, totalOf } from '../../src/client/api/pagination.ts';
+import { findDifferences } from '../../src/client/api/write-check.ts';
 import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit-headers.ts';
 import { assumptions, classifyStatus, fieldNamesFor } from '../../src/contract/assumptions.ts';
 import { encodeMetadata } from '../../src/contract/tus.ts';
@@ -34,6 +35,14 @@ it('A01: the total count is read from any of its known fields, and may be missin
   expect(itemsOf([{ uid: 'a' }])).toEqual([{ uid: 'a' }]);
   for (const answer of [null, {}, { items: {} }, { items: [null] }, [1]])
     expect(() => itemsOf(answer)).toThrow('not an API page');
+});
+
+it('A24: a write is applied if the record shows the same uid in another form, also in an object', () => {
+  const parent = '5d2c8e9f-1a2b-4c3d-8e4f-5a6b7c8d9e0f';
+  const shown = parent.replaceAll('-', '').toUpperCase();
+  expect(findDifferences({ parent }, { parent: shown }, [])).toEqual([]);
+  expect(findDifferences({ parent }, { parent: { uid: shown } }, [])).toEqual([]);
+  expect(findDifferences({ parent }, { parent: shown.replace('5D', '5E') }, [])).toEqual(['parent']);
 });
 
 type WalkedItem = { uid: string };

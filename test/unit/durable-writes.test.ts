@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Receipts } from '../../src/client/upload/store/receipts.ts';
 import { bundle } from '../support/bundle.ts';
 import { startProcess } from '../support/spawn.ts';
 import { databaseFile, queryState } from '../support/state-database.ts';
@@ -13,10 +14,10 @@ import { openEntry } from '../support/upload-store-suite.ts';
  * was synced until then.
  */
 
-const receipt = {
+const receipt: Parameters<Receipts['save']>[0] = {
   ...{ service: 'http://a', workspace: 'w', folder: '', realPath: '/a', sizeBytes: 1, mtimeNs: '1', ctimeNs: null },
   ...{ blake3: 'b3', verified: true, assetUid: 'asset', sessionUid: 'session', name: 'a' },
-  ...{ state: 'unchecked', reason: null, at: '2026-01-01T00:00:00.000Z' },
+  ...{ state: 'unchecked', reason: null, about: null, at: '2026-01-01T00:00:00.000Z' },
 };
 const plan = {
   command: 'tag',

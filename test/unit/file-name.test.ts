@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { imageFileName, uniqueFilePaths } from '../../src/cli/commands/assets/file-name.ts';
+import { imageFileName, uniqueFilePaths } from '../../src/client/download/file-name.ts';
 
 const uidOfDigit = (digit: string) => `${digit.repeat(8)}-0000-4000-8000-000000000000`;
 const assetNamed = (digit: string, name: unknown, more = {}) => ({ uid: uidOfDigit(digit), name, ...more });
@@ -23,6 +23,17 @@ it('files in different folders keep the same name, and no folder name escapes th
   const assetsInFolders = ['day 1/cam a', 'day 2', '../..', '/etc'].map((folder) => ({ asset, folder }));
   const paths = ['day 1/cam a/a.mp4', 'day 2/a.mp4', '__/__/a.mp4', 'etc/a.mp4'].map((path) => join(path));
   expect(await uniqueFilePaths(assetsInFolders)).toEqual(paths);
+});
+
+it('no asset or folder gets a name by which mediactl knows its own files', async () => {
+  const named = assetNamed('1', 'receipts', { filename: 'a.id' });
+  const assets = [assetNamed('2', '.mediactl.json'), named, assetNamed('3', 'Receipts.ID')];
+  expect(await uniqueFileNames([assetNamed('2', '.mediactl.json'), named])).toEqual([
+    '_.mediactl.json',
+    '_receipts.id',
+  ]);
+  const paths = await uniqueFilePaths(assets.slice(0, 1).map((asset) => ({ asset, folder: 'receipts.id/a' })));
+  expect(paths).toEqual([join('_receipts.id/a/_.mediactl.json')]);
 });
 
 it('long file names are truncated to fit the file system limit with their uid', async () => {

@@ -40,6 +40,12 @@ it.each<[string, (client: Untyped) => unknown, string]>([
   ['a number as a JSON body', ({ request }) => request?.('POST', '/assets/', { json: 5 }), 'options.json: '],
   ['a text as the tags of an upload', ({ upload }) => upload?.('a.mp4', { tags: 'sea' }), 'options.tags: '],
   [
+    'a misspelled option of a downloaded folder',
+    ({ downloadFolder }) => downloadFolder?.('/A', 'a', { overwrit: true }),
+    'options: Unrecognized key: "overwrit"',
+  ],
+  ['an empty directory to download to', ({ downloadFolder }) => downloadFolder?.('/A', ''), 'directory: '],
+  [
     'a misspelled option of a directory',
     ({ uploadDirectory }) => uploadDirectory?.('a', { transfer: 3 }),
     'options: Unrecognized key: "transfer"',

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient, MediactlError } from '../../src/sdk/index.ts';
@@ -120,7 +120,7 @@ it('upload and uploadDirectory leave out the state folder and settings files of 
     for await (const each of client.uploadDirectory(directory)) results.push(each);
     expect(results).toMatchObject([{ path: join(directory, 'a.bin'), upload: { isVerified: true } }]);
   }
-  const leftOut = expect.stringMatching(/^skipped: \d+ files of mediactl's own configuration and state$/);
+  const leftOut = expect.stringMatching(/^skipped: 1 file and 1 directory of mediactl's own configuration and state$/);
   expect(notices).toEqual([
     { kind: 'warning', message: leftOut },
     { kind: 'warning', message: leftOut },
@@ -558,4 +558,86 @@ it('download writes exactly the new version if a shorter one replaces the file d
   expect(await client.assets.download(assetUid, path)).toMatchObject({ sizeBytes: shorter.length });
   expect(readFileSync(path).equals(shorter)).toBe(true);
   expect(requests).toBe(2);
+});
+
+it('updateAll changes several assets as one change of the history, and fails for those that do not exist', async () => {
+  const stateDir = temporaryFolder();
+  const sandbox = await startSandbox();
+  onTestFinished(() => sandbox.end());
+  const client = openClient({ baseUrl: sandbox.url, apiKey: sandbox.key, stateDir, history: true });
+  const uids: string[] = [];
+  for (const name of ['a.txt', 'b.txt']) {
+    const path = join(temporaryFolder(), name);
+    writeFileSync(path, name);
+    uids.push((await client.upload(path)).uid);
+  }
+  const results = await client.assets.updateAll(uids, { description: 'both' });
+  expect(results.map(({ uid, asset }) => [uid, asset?.description])).toEqual(uids.map((uid) => [uid, 'both']));
+  const cli = new Cli({ MEDIACTL_BASE_URL: sandbox.url, MEDIACTL_API_KEY: sandbox.key, MEDIACTL_STATE_DIR: stateDir });
+  expect(await cli.json(['history'])).toMatchObject([{ command: 'library', summary: 'update 2 assets' }]);
+  await expect(client.assets.updateAll([...uids, assetUid], { description: 'all' })).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});
+
+it('updateAll changes no asset that is not as the records on which the change was decided, and the others', async () => {
+  const client = await openSandboxClient();
+  const uids: string[] = [];
+  for (const name of ['a.txt', 'b.txt']) {
+    const path = join(temporaryFolder(), name);
+    writeFileSync(path, name);
+    uids.push((await client.upload(path)).uid);
+  }
+  const planned = await Promise.all(uids.map((uid) => client.assets.get(uid)));
+  await client.assets.update(uids[0] as string, { description: 'of another' });
+  const results = await client.assets.updateAll(uids, { description: 'mine' }, { planned });
+  expect(results.map(({ asset, error }) => error?.code ?? asset?.description)).toEqual(['changed_meanwhile', 'mine']);
+  expect((await client.assets.get(uids[0] as string)).description).toBe('of another');
+});
+
+it('roots of an upload keep out a file that a link leads to, and one that is given by its path', async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, 'inside'));
+  writeFileSync(join(folder, 'outside.txt'), 'outside');
+  writeFileSync(join(folder, 'inside/own.txt'), 'inside');
+  symlinkSync('../outside.txt', join(folder, 'inside/link.txt'));
+  const client = await openSandboxClient();
+  const roots = [join(folder, 'inside')];
+  const results: [string, string][] = [];
+  for await (const { path, upload, error } of client.uploadDirectory(join(folder, 'inside'), { roots }))
+    results.push([path.slice(folder.length), upload?.outcome ?? error?.code ?? '']);
+  expect(results.sort()).toEqual([
+    ['/inside/link.txt', 'outside_roots'],
+    ['/inside/own.txt', 'uploaded'],
+  ]);
+  await expect(client.upload(join(folder, 'outside.txt'), { roots })).rejects.toMatchObject({ code: 'outside_roots' });
+});
+
+it('check reports what is missing on either side, what changed, and what is only known by name', async () => {
+  const stateDir = temporaryFolder();
+  const sandbox = await startSandbox({ strict: false });
+  onTestFinished(() => sandbox.end());
+  const client = openClient({ baseUrl: sandbox.url, apiKey: sandbox.key, stateDir });
+  const other = openClient({ baseUrl: sandbox.url, apiKey: sandbox.key });
+  const directory = temporaryFolder();
+  const write = (name: string, content = name) => writeFileSync(join(directory, name), content);
+  for (const name of ['same.txt', 'changed.txt', 'removed.txt']) write(name);
+  for await (const { error } of client.uploadDirectory(directory, { folder: '/Checked' }))
+    expect(error).toBeUndefined();
+  write('changed.txt', 'something else');
+  write('new.txt');
+  write('named.txt');
+  const { uid } = await other.upload(join(directory, 'named.txt'), { folder: '/Checked' });
+  for await (const { error } of other.assets.wait([uid])) expect(error).toBeUndefined();
+  rmSync(join(directory, 'removed.txt'));
+  const { files, differences } = await client.check(directory, { folder: '/Checked' });
+  expect(files).toBe(4);
+  expect(differences.map(({ path, outcome }) => [outcome, path.split('/').at(-1)]).sort()).toEqual([
+    ['changed', 'changed.txt'],
+    ['missing_locally', 'removed.txt'],
+    ['missing_remotely', 'new.txt'],
+    ['unverified', 'named.txt'],
+  ]);
+  await expect(client.check(join(directory, 'new.txt'))).rejects.toMatchObject({ code: 'usage' });
+  await expect(client.check(directory, { folder: '/Nowhere' })).rejects.toMatchObject({ code: 'not_found' });
 });

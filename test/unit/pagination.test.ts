@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fetchPages } from '../../src/client/api/pagination.ts';
+import { fetchPages, type ListGap } from '../../src/client/api/pagination.ts';
 
 type ListedItem = { uid: string };
 
@@ -75,4 +75,41 @@ it('a service without a total that repeats its first page is said to ignore the 
     for await (const _page of fetchPages(async () => ({ items: list }), {}, {}));
   };
   await expect(read()).rejects.toThrow('the service returns the same items on every page');
+});
+
+/** Pages of a list of which some items are hidden after the service has counted and paged them. */
+async function readHidden(count: number, isHidden: (at: number) => boolean, { total = count } = {}) {
+  const requests: [limit: number, offset: number][] = [];
+  const fetchPage = async (limit: number, offset: number) => {
+    requests.push([limit, offset]);
+    const items = Array.from({ length: Math.max(0, Math.min(limit, count - offset)) }, (_, at) => offset + at);
+    return { items: items.filter((at) => !isHidden(at)).map((at) => ({ uid: `item ${at}` })), count: total };
+  };
+  const gaps: ListGap[] = [];
+  const listed: string[] = [];
+  for await (const page of fetchPages(fetchPage, { onGap: (gap) => gaps.push(gap) }, {}, () => 8))
+    listed.push(...page.map(({ uid }) => uid));
+  return { listed, gaps, requests };
+}
+
+it('a list is read on behind an empty page if its last item is there, and its gap is reported', async () => {
+  const { listed, gaps, requests } = await readHidden(450, (at) => at >= 100 && at < 200);
+  expect([listed.length, listed.at(-1)]).toEqual([350, 'item 449']);
+  expect(gaps).toEqual([{ listed: 350, total: 450 }]);
+  expect(requests).toContainEqual([1, 449]);
+});
+
+it('a list is read on if its first page is empty', async () => {
+  const { listed, gaps } = await readHidden(250, (at) => at < 100);
+  expect([listed.length, gaps]).toEqual([150, [{ listed: 150, total: 250 }]]);
+});
+
+it('a list whose total is too high ends at its last item, and the gap is reported', async () => {
+  const { listed, gaps } = await readHidden(250, () => false, { total: 1_000 });
+  expect([listed.length, gaps]).toEqual([250, [{ listed: 250, total: 1_000 }]]);
+});
+
+it('a list of short pages has no gap', async () => {
+  const { listed, gaps, requests } = await readHidden(250, () => false);
+  expect([listed.length, gaps, requests.length]).toEqual([250, [], 3]);
 });

@@ -6,18 +6,20 @@ import { acceleratedClock } from '../support/clock.ts';
 const minuteMs = 60_000;
 
 /** Creates a rate limiter on its own clock and records the acquired requests. Tests that wait pass a `clockSpeed`. */
-function createLimiter({ maxOutageMs = minuteMs, clockSpeed = 1 } = {}) {
+function createLimiter({
+  maxOutageMs = minuteMs,
+  maxBulkWaitMs = undefined as number | undefined,
+  clockSpeed = 1,
+} = {}) {
   const clock = acceleratedClock({ speed: clockSpeed });
-  const limiter = new ClientRateLimiter(clock, maxOutageMs);
+  const limiter = new ClientRateLimiter(clock, maxOutageMs, maxBulkWaitMs);
   const sentAt: number[] = [];
   const waits: TransportNotice[] = [];
   const stop = new AbortController();
   const sendRequest = (lane: Lane = 'bulk') =>
-    limiter
-      .acquire(lane, stop.signal, (wait) => waits.push(wait))
-      .then(() => {
-        sentAt.push(clock.now());
-      });
+    limiter.acquire(lane, stop.signal, { onNotice: (wait) => waits.push(wait) }).then(() => {
+      sentAt.push(clock.now());
+    });
   const respondWithRemaining = (remaining: number, { limit = 100, resetAt = clock.now() + minuteMs } = {}) =>
     limiter.onResponse({ limit, remaining, resetAt }, true);
   return { clock, limiter, sentAt, waits, stop, sendRequest, respondWithRemaining };
@@ -103,6 +105,31 @@ it('an interactive request waits after a 429 as long as it specifies, and fails 
   expect(limiter.retryDelayMs(0, longer)).toBeUndefined();
   limiter.renewWaitBudget();
   expect(limiter.retryDelayMs(0, tooMany)).toBe(30_000);
+});
+
+it('bulk work with a maximum wait fails where it would wait longer for the rate limit, and says whose reserve it is', async () => {
+  const { sendRequest, respondWithRemaining } = createLimiter({ maxBulkWaitMs: 5_000 });
+  await sendRequest();
+  respondWithRemaining(8);
+  const reason =
+    /^it resets in 6[01] s, which would exceed the maximum wait; the 8 of 100 requests that remain are kept/;
+  await expect(sendRequest()).rejects.toMatchObject({
+    explanation: { code: 'rate_limited', reason: expect.stringMatching(reason) },
+  });
+  await sendRequest('interactive');
+});
+
+it('the waits of bulk work for the rate limit count together, also after responses', async () => {
+  const { clock, limiter, sendRequest, respondWithRemaining } = createLimiter({
+    maxBulkWaitMs: 90_000,
+    clockSpeed: 500,
+  });
+  await sendRequest();
+  respondWithRemaining(0);
+  await sendRequest();
+  respondWithRemaining(0, { resetAt: clock.now() + minuteMs });
+  limiter.renewWaitBudget();
+  await expect(sendRequest()).rejects.toMatchObject({ explanation: { code: 'rate_limited' } });
 });
 
 it('requests are not limited when the service sends no rate limit headers', async () => {

@@ -36,8 +36,8 @@ it('a receipt is newer than the start of its run even if the newest upload was r
   await store.remove('b');
   await store.finish(createEntry('a'), receipt);
   expect(await receipts.find(key)).toMatchObject({ assetUid: 'asset' });
-  expect(await receipts.findByContent(key, receipt, runStart, false)).toBeUndefined();
-  expect(await receipts.findByContent(key, receipt, await receipts.startMark('next run'), false)).toBeDefined();
+  expect(await receipts.listByContent(key, receipt, runStart, false)).toEqual([]);
+  expect(await receipts.listByContent(key, receipt, await receipts.startMark('next run'), false)).toHaveLength(1);
 });
 
 describe('processing results', () => {
@@ -51,12 +51,12 @@ describe('processing results', () => {
 
   it('an upload whose processing failed is not a copy of a file with the same content', async () => {
     const receipts = await openReceipts();
-    const findCopy = async () => receipts.findByContent(key, receipt, await receipts.startMark('next run'), false);
-    expect(await findCopy()).toMatchObject({ assetUid: 'asset' });
+    const findCopies = async () => receipts.listByContent(key, receipt, await receipts.startMark('next run'), false);
+    expect(await findCopies()).toMatchObject([{ assetUid: 'asset' }]);
     const failure = new CodedError('failed', { code: 'processing_failed', reason: 'not a video' });
     await receipts.saveProcessingResult('asset', failure);
     expect(await receipts.find(key)).toMatchObject({ state: 'failed', reason: 'not a video' });
-    expect(await findCopy()).toBeUndefined();
+    expect(await findCopies()).toEqual([]);
   });
 
   it('the receipt of an upload whose asset no longer exists is deleted', async () => {

@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { makeFolder, syncFolder } from '../../src/client/state-files.ts';
+import { makeFolder, makeStateFolder, syncFolder } from '../../src/client/state-files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-it('makeFolder creates a folder and its parents for this user only, and may be repeated', {
+it('makeStateFolder creates a folder and its parents for this user only, and may be repeated', {
   tags: 'file-modes',
 }, async () => {
   const root = temporaryFolder();
   const path = join(root, 'a/b/c');
-  await makeFolder(path);
-  await makeFolder(path);
+  await makeStateFolder(path);
+  await makeStateFolder(path);
   for (const each of ['a', 'a/b', 'a/b/c']) expect(statSync(join(root, each)).mode & 0o777).toBe(0o700);
 });
 

@@ -64,7 +64,15 @@ describe('parseBaseUrl', () => {
     ['media.example.com', 'https://media.example.com'],
     ['https://media.example.com/api/external/v1/', 'https://media.example.com'],
     ['http://[::1]:4520/', 'http://[::1]:4520'],
+    ['localhost:4520', 'https://localhost:4520'],
+    ['media:4520', 'https://media:4520'],
+    ['http://media', 'http://media'],
   ])('parseBaseUrl reads %s as the origin %s', (text, origin) => expect(parseBaseUrl(text).origin).toBe(origin));
+
+  it.each(['sandbox_9n8b8s4a2', 'a1b2c3d4e5f60718', 'ab.9c8d7e6f', 'two words', ''])(
+    'parseBaseUrl rejects %j, which can be no host, without repeating it',
+    (text) => expect(() => parseBaseUrl(text)).toThrow(/^this is no base URL$/),
+  );
 
   it.each(['https://media.example.com?.mp4', 'media.example.com#a.mp4'])(
     'parseBaseUrl rejects %s, which has a query or fragment',

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { type BatchDeps, BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
+import { BatchUploader } from '../../src/client/upload/batch/batch-uploader.ts';
+import type { UploadPorts } from '../../src/client/upload/batch/upload-ports.ts';
+import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
 import type { FileEvent } from '../../src/client/upload/session/events.ts';
 import type { FileOutcome } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
@@ -86,20 +88,13 @@ const openTransport = async () =>
     maxWaitMs: 60_000,
   });
 
-async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: Partial<BatchDeps> = {}) {
+async function uploadFile(store: ListableUploadStore, sizeBytes: number, more: Partial<UploadPorts> = {}) {
   const transport = await openTransport();
   const run = new BatchUploader(
-    {
-      chunkBytes: 50 * MiB,
-      idleTimeoutMs: 30_000,
-      existing: 'content',
-      requireChecksum: false,
-      workspace: uid,
-      transfers: 1,
-      about: {},
-    },
+    { ...defaultSettings, transfers: 1 },
     {
       api: new Api(transport, {}),
+      workspace: uid,
       store,
       profile: 'none',
       mark: 0,
@@ -164,8 +159,9 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
       task: { ...task, ...version, requireChecksum: false } as UploadTask,
       claim: { fence: 'a-fence', entry: undefined, receipt: undefined },
       lease: new Lease(systemClock, 60_000, 'away.mov'),
+      firstCreation: new FirstCreation(),
     },
-    { idleTimeoutMs: 30_000 },
+    defaultSettings,
     {
       api: new Api(transport, {}),
       profile: 'none',
@@ -174,7 +170,7 @@ it('a slow write never overwrites a newer queue entry with an older one', async 
       ownFiles: undefined as never,
       openAddress: undefined as never,
       receipts: undefined,
-      firstCreation: new FirstCreation(),
+      throttle: undefined,
       signal: new AbortController().signal,
     },
   );

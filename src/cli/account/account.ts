@@ -119,6 +119,8 @@ export const noSuchProfile = (name: string, profiles: Record<string, Profile>) =
 /** Parses the service's base URL from user input. Removes the API's path prefix, since users paste whole URLs. */
 export function parseBaseUrl(text: string): URL {
   const hint = 'use the base URL of the service, such as https://media.example.com';
+  if (!canBeHost(text))
+    throw usageError('this is no base URL', hint, 'it is neither a URL nor the name of a host; it was sent nowhere');
   let url: URL;
   try {
     url = new URL(/^[a-z]+:\/\//i.test(text) ? text : `https://${text}`);
@@ -134,6 +136,16 @@ export function parseBaseUrl(text: string): URL {
   if (url.search || url.hash) throw usageError(`invalid base URL: ${text}`, hint, 'it contains a query or a fragment');
   return new URL(url.origin);
 }
+
+/**
+ * Returns false for a text without a scheme that is no host either, such as an API key, which must not be looked up. It
+ * is not repeated in an error.
+ */
+const canBeHost = (text: string) =>
+  /^[a-z]+:\/\//i.test(text) ||
+  /^(?:localhost|\[[\da-f:]+\]|[\w-]+(?=:\d+)|(?:\d{1,3}\.){3}\d{1,3}|(?:[a-z\d-]+\.)+[a-z]{2,})(?::\d+)?(?:[/?#]|$)/i.test(
+    text,
+  );
 
 export const isLoopback = ({ hostname }: URL) => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 

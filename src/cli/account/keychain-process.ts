@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers';
-import { loadPackage } from '../../client/lock.ts';
+import { loadPackage } from '../../client/load-package.ts';
 import type { KeychainAnswer, KeychainRequest } from './keychain.ts';
 
 /*

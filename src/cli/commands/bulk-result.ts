@@ -1,18 +1,35 @@
-import type { Written } from '../../client/changes/carry-out.ts';
 import type { StoredItem } from '../../client/changes/change-item.ts';
+import type { Written } from '../../client/changes/read-back.ts';
 import { asCodedError, type CodedError, partialFailure } from '../../client/errors.ts';
 import type { ItemResult } from '../../client/run-each.ts';
+import { formatCount } from '../../contract/figures.ts';
 import { asText } from '../../contract/json-values.ts';
 import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
 import { type Column, listBy } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
-export type WriteOutcome = { uid: string; name: string | null; error: CodedError | undefined };
+export type WriteOutcome = {
+  uid: string;
+  name: string | null;
+  error: CodedError | undefined;
+  /** True if the library has shown that a deleted asset is gone. */
+  isReadBack?: boolean | undefined;
+};
 
 /** Returns the outcomes of a run, with the names after the change. */
 export const toOutcomes = (results: readonly ItemResult<StoredItem, Written>[]): WriteOutcome[] =>
-  results.map(({ item: { uid, name }, value, error }) => ({ uid, name: asText(value?.asset?.name) ?? name, error }));
+  results.map(({ item: { uid, name }, value, error }) => ({
+    ...{ uid, name: asText(value?.asset?.name) ?? name, error },
+    isReadBack: value?.isReadBack,
+  }));
+
+/** Returns how many of the assets that were moved to the trash were read back, unless all were: `, 20 of them read back`. */
+export function readBackText(moved: readonly { isReadBack?: boolean | undefined }[]): string {
+  const count = moved.filter(({ isReadBack }) => isReadBack).length;
+  if (count === moved.length) return '';
+  return count === 0 ? ', not read back' : `, ${formatCount(count)} of them read back`;
+}
 
 type ChangeRecord = OutputRecord<'changes'>;
 
@@ -41,7 +58,11 @@ export function bulkResult(
 }
 
 export function failureOf({ signal }: Context, outcomes: readonly WriteOutcome[], noun: string) {
-  const failures = outcomes.flatMap(({ uid, error }) => (error ? [error.withSubject(uid)] : []));
+  const failures = outcomes.flatMap(({ uid, name, error }) => {
+    // A message that has the uid needs the name before it.
+    const subject = error?.message.includes(uid) && name ? escapeControls(name) : uid;
+    return error ? [error.withSubject(subject)] : [];
+  });
   if (failures.length === 0) return undefined;
   if (signal.aborted) return asCodedError(signal.reason);
   if (outcomes.length === 1) return outcomes[0]?.error;

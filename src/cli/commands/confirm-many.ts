@@ -1,3 +1,4 @@
+import { incompleteLists } from '../../client/api/pagination.ts';
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
 import type { LibraryChange } from '../../client/changes/writer.ts';
 import { type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
@@ -8,14 +9,22 @@ import type { Context } from '../context.ts';
 import { runChange } from '../library/run-change.ts';
 import { parseCount } from '../settings/units.ts';
 import { askLine, confirm } from '../terminal/prompt.ts';
+import { readBackText } from './bulk-result.ts';
 import { cannotRestore, deletionLines, describeAssets, maxDeletionLines } from './deletion.ts';
 
 /** Maximum number of items to change. An entered limit is hard; above another, a terminal asks for confirmation. */
 export type WriteLimit = { count: number; isTyped: boolean };
 
-/** Parses the limit of a bulk change, by default 100. @throws CodedError `usage` (exit 2) if it is below 1 */
+const defaultMaxChanges = 100;
+
+export const maxChangesOption = [
+  '--max-changes <number>',
+  `maximum number of assets to change (${defaultMaxChanges})`,
+] as const;
+
+/** Parses the limit of a bulk change. @throws CodedError `usage` (exit 2) if it is below 1 */
 export const parseWriteLimit = (typed: string | undefined): WriteLimit => ({
-  count: typed === undefined ? 100 : parseCount('--max-changes', typed, 1),
+  count: typed === undefined ? defaultMaxChanges : parseCount('--max-changes', typed, 1),
   isTyped: typed !== undefined,
 });
 
@@ -33,7 +42,7 @@ export type BulkConfirmation = {
   /** Action as text, such as "move 3 assets to the trash". */
   what: string;
   limit: WriteLimit;
-  /** Warning to show with the question, such as "the API cannot restore them". */
+  /** Warning to show with the question about a deletion, such as "the API cannot restore them". */
   warning?: string;
   /** Reason why the selection might be wrong. The user must then type the number, however small. */
   doubt?: CodedError | undefined;
@@ -50,12 +59,13 @@ export const findLimitError = ({ count, noun, limit, doubt }: Omit<BulkConfirmat
  *
  * @throws CodedError `declined` (exit 130); `usage` (exit 2) if the number is wrong or there is no terminal
  */
-export async function confirmMany({ terminal, settings }: Context, question: BulkConfirmation): Promise<void> {
-  const { count, what, warning, lines } = question;
+export async function confirmMany(context: Context, question: BulkConfirmation): Promise<void> {
+  const { terminal, settings, listGaps } = context;
+  const { count, what, warning, lines, doubt = warning ? incompleteLists(listGaps) : undefined } = question;
   if (count === 0) return;
   const canPrompt = terminal.isInteractive && !settings.yes;
   if (canPrompt) terminal.emit((await lines()).join('\n'));
-  const refusal = findLimitError(question);
+  const refusal = findLimitError({ ...question, doubt });
   if (refusal) {
     if (!canPrompt) throw refusal;
     const act = warning ? `${what}; ${warning}` : what;
@@ -76,7 +86,7 @@ const capitalize = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}`
  * Asks for confirmation, then moves assets to the trash, as a change of the history.
  *
  * @param onTrashed called for each asset that is in the trash, or already deleted
- * @returns the failures, and in `stop` the one that ended the run
+ * @returns the failures, in `stop` the one that ended the run, and in `readBack` how many were read back, if not all
  * @throws the same errors as `confirmMany`
  */
 export async function trashAssets<T extends { assetUid: string; label: string; record?: AssetRecord | undefined }>(
@@ -90,7 +100,7 @@ export async function trashAssets<T extends { assetUid: string; label: string; r
     ...change
   }: TrashOptions<T>,
   onTrashed: (asset: T) => Promise<unknown>,
-): Promise<{ failures: CodedError[]; stop: CodedError | undefined }> {
+): Promise<{ failures: CodedError[]; stop: CodedError | undefined; readBack: string }> {
   const count = assets.length;
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit, doubt, what, warning: cannotRestore(count) },
@@ -119,7 +129,8 @@ export async function trashAssets<T extends { assetUid: string; label: string; r
   if (count === 0) await (await context.writer()).settle(planned);
   const results = count === 0 ? [] : await runChange(context, planned, hooks);
   const failures = results.flatMap(({ item, error }) => (error ? [error.withSubject(item.name ?? '')] : []));
-  return { failures, stop: failures.find(endsTheRun) };
+  const moved = results.flatMap(({ value, error }) => (error ? [] : [{ isReadBack: value?.isReadBack }]));
+  return { failures, stop: failures.find(endsTheRun), readBack: readBackText(moved) };
 }
 
 type TrashOptions<T> = Pick<BulkConfirmation, 'limit' | 'doubt'> &

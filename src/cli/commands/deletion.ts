@@ -14,7 +14,7 @@ import { runChange } from '../library/run-change.ts';
 import { sizeText, timeText } from '../output/cells.ts';
 import { type Column, listBy, type Result } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
-import { toOutcomes, type WriteOutcome } from './bulk-result.ts';
+import { readBackText, toOutcomes, type WriteOutcome } from './bulk-result.ts';
 import { dryRunColumns, toDryRunRecord } from './dry-run.ts';
 
 /** An item to delete, as the confirmation prompt and --dry-run show it. Unknown values are null. */
@@ -135,7 +135,14 @@ export async function moveToTrash(
   if (targets.length === 0) return [];
   const { collection } = options;
   const { items } = await (await context.writer()).plan(targets, null, collection ? { collection } : {});
-  return toOutcomes(await runChange(context, { command: 'rm', summary: 'move to the trash', items, ...options }));
+  const change = { command: 'rm', summary: 'move to the trash', items, ...options };
+  const outcomes = toOutcomes(await runChange(context, change));
+  const moved = outcomes.filter(({ error }) => !error);
+  const readBack = readBackText(moved);
+  if (readBack && !context.isHumanOutput)
+    // a terminal has it in the line that tells the outcome
+    context.terminal.info(`moved ${pluralize(moved.length, 'asset')} to the trash${readBack}`);
+  return outcomes;
 }
 
 /**

@@ -1,8 +1,7 @@
-import { itemsOf } from '../../client/api/pagination.ts';
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
 import { folderItem } from '../../client/changes/items.ts';
-import { asCodedError, CodedError } from '../../client/errors.ts';
-import { listFolders } from '../../client/library/filter-checks.ts';
+import { asCodedError, CodedError, usageError } from '../../client/errors.ts';
+import { lookInto } from '../../client/library/folder-reader.ts';
 import type { FolderNode } from '../../client/library/folder-tree.ts';
 import { descendantsOf } from '../../client/library/library-paths.ts';
 import type { SelectedAsset } from '../../client/library/select-assets.ts';
@@ -19,7 +18,8 @@ import { explainRefusal, explainRefusalIn } from '../library/folder-changes.ts';
 import { fetchFolderTree } from '../library/folders.ts';
 import { runChange } from '../library/run-change.ts';
 import { announce, phrase, withoutRecords } from '../output/outcome.ts';
-import { bulkResult, toOutcomes, type WriteOutcome } from './bulk-result.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { bulkResult, readBackText, toOutcomes, type WriteOutcome } from './bulk-result.ts';
 import { confirmMany, type WriteLimit } from './confirm-many.ts';
 import {
   cannotRestore,
@@ -61,25 +61,28 @@ const collection: Collection = 'assets';
  */
 export async function removeFolders(context: Context, request: RemovalRequest): Promise<CommandOutcome> {
   const ageMs = startAge(context.clock);
-  if (!request.isRecursive) for (const folder of request.folders) await assertEmpty(context, folder);
+  const unknownCount = request.isRecursive ? 0 : await assertEmpty(context, request.folders);
   const removal = await planRemoval(context, request);
   const { workspace, folders, assets } = removal;
   const what = describeRemoval(removal);
   const count = assets.length + folders.length;
   if (context.settings.dryRun) return dryRun(context, removal, what);
-  await confirmMany(context, {
-    ...{ count, noun: 'assets and folders', limit: request.limit, what, warning: cannotRestore(count) },
-    lines: async () => deletionLines(context, await describeItems(context, removal), count),
-  });
+  // The user has agreed already if nothing else goes.
+  if (unknownCount < count)
+    await confirmMany(context, {
+      ...{ count, noun: 'assets and folders', limit: request.limit, what, warning: cannotRestore(count) },
+      lines: async () => deletionLines(context, await describeItems(context, removal), count),
+    });
   const outcomes = await moveToTrash(context, await stillInside(context, request, removal), {
     ...{ collection, ageMs, acceptsMissing: true }, // if it is a retry, the response of an earlier attempt might be lost
   });
-  const trashed = outcomes.filter(({ error }) => !error).length;
+  const moved = outcomes.filter(({ error }) => !error);
+  const trashed = moved.length;
   const isEmptied = trashed === outcomes.length;
-  const deleted = isEmptied ? await deleteEmptied(context, workspace, folders) : [];
+  const deleted = isEmptied ? await deleteEmptied(context, { workspace, isUnknown: unknownCount > 0 }, folders) : [];
   const gone = deleted.filter(({ error }) => !error);
   const done = [
-    ...(trashed > 0 ? [`moved ${phrase(outcomes, 'asset')} to the trash`] : []),
+    ...(trashed > 0 ? [`moved ${phrase(outcomes, 'asset')} to the trash${readBackText(moved)}`] : []),
     ...(gone.length > 0 ? [`deleted ${phrase(deleted, 'folder')}`] : []),
   ].join(' and ');
   announce(context, done, cannotRestore(trashed + gone.length));
@@ -115,14 +118,14 @@ async function listContents(
   nodes: Iterable<FolderNode>,
   paths?: Map<string, string>,
 ): Promise<SelectedAsset[]> {
-  const { assets } = await context.api();
+  const { folderReader } = await context.library();
   const found: AssetRecord[] = [];
   const byUid = new Map([...nodes].map((node) => [node.folder.uid, node.path]));
-  for await (const { parent, page } of listFolders(assets, [...byUid.keys()], { verb: 'rm' })) {
+  for await (const { parent, page } of folderReader.listEach([...byUid.keys()], { verb: 'rm' })) {
     found.push(...page);
     for (const { uid } of page) paths?.set(uid, byUid.get(parent) as string);
   }
-  return selectListed(context, found, { anyWorkspace });
+  return selectListed(context, found, { anyWorkspace }, 'folder');
 }
 
 /** Returns the assets to move to the trash: those that were not moved elsewhere while the question was open. */
@@ -159,26 +162,41 @@ async function dryRun(context: Context, removal: Removal, what: string): Promise
   ]);
 }
 
-/** @throws CodedError `conflict` (exit 6) if a folder has folders or assets in it */
-async function assertEmpty(context: Context, placed: FolderNode): Promise<void> {
-  if (placed.children.length === 0 && !(await hasAssets(context, placed))) return;
+/**
+ * Looks into folders that are to be deleted only if they are empty. Asks about those that the API cannot list.
+ *
+ * @returns number of folders that the user agreed to delete although what is in them is not known
+ * @throws CodedError `conflict` (exit 6) if a folder has folders or assets in it; `usage` (exit 2) if it may not ask
+ */
+async function assertEmpty(context: Context, folders: readonly FolderNode[]): Promise<number> {
+  const { terminal, settings } = context;
+  let unknownCount = 0;
+  for (const placed of folders) {
+    const content = placed.children.length > 0 ? 'folders' : await lookInto(await context.api(), placed.folder.uid);
+    if (content === 'empty') continue;
+    if (content !== 'unknown') throw await notEmpty(context, placed);
+    unknownCount++;
+    const problem = `cannot tell whether ${displayText(placed.path)} is empty`;
+    if (!terminal.isInteractive || settings.yes)
+      throw usageError(
+        problem,
+        'run it on a terminal without --yes, which asks',
+        'the API lists the folders of the primary workspace only',
+      );
+    if (settings.dryRun) terminal.info(problem);
+    else
+      await confirm(terminal, `C${problem.slice(1)}. Delete it with all that is in it?`, { yes: false, instead: '' });
+  }
+  return unknownCount;
+}
+
+async function notEmpty(context: Context, placed: FolderNode): Promise<unknown> {
   const refusal = new CodedError(`${placed.path} is not empty`, {
     subcode: 'conflict',
     reason: `it has ${await describeContents(context, placed)} in it`,
     hint: `mediactl rm -r ${quoteForShell(placed.path)}, to delete everything in it too`,
   });
-  throw await explainRefusalIn(context, refusal);
-}
-
-/** Returns true if a folder has assets; false also if the API cannot list them, since then the service decides. */
-async function hasAssets(context: Context, { folder }: FolderNode): Promise<boolean> {
-  const { assets } = await context.api();
-  try {
-    return itemsOf(await assets.page({ parent: folder.uid }, 1, 0)).length > 0;
-  } catch (error) {
-    if (asCodedError(error).kind !== 'usage') throw error; // a folder of another workspace (assumption A26)
-    return false;
-  }
+  return explainRefusalIn(context, refusal);
 }
 
 /** Maximum number of folders whose assets are counted. Each folder costs a request or two. */
@@ -202,31 +220,35 @@ async function describeContents(context: Context, placed: FolderNode): Promise<s
 /** Deletes empty folders, the deepest first. Keeps one that was moved, or that is not empty any more, and those above. */
 async function deleteEmptied(
   context: Context,
-  workspace: string,
+  { workspace, isUnknown }: { workspace: string; isUnknown: boolean },
   deepestFirst: readonly FolderNode[],
 ): Promise<WriteOutcome[]> {
-  const { tree } = await fetchFolderTree(context, { isFresh: true });
+  const { tree, ageMs } = await fetchFolderTree(context, { isFresh: true });
   const toDelete = new Set(deepestFirst.map(({ folder }) => folder.uid));
   const assertStillEmpty = async (node: FolderNode): Promise<'skip' | undefined> => {
     const now = tree.find(node.folder.uid);
     if (!now) return 'skip'; // another process has deleted it
     if (now.path !== node.path) throw notDeleted(now.path, `it was moved there from ${node.path} meanwhile`);
     const hasKeptFolder = now.children.some((child) => !toDelete.has(child.folder.uid));
-    if (hasKeptFolder || (await hasAssets(context, node)))
-      throw notDeleted(node.path, 'it contains an asset or a folder that was not deleted');
+    if (hasKeptFolder) throw notDeleted(node.path, 'it contains a folder that was not deleted');
     return undefined;
   };
   const hooks: ChangeHooks = {
     beforeItem: ({ seq }) => assertStillEmpty(deepestFirst[seq] as FolderNode),
     toError: (error, item) => {
       toDelete.delete(item.uid); // so the folder above it is not empty
-      return explainRefusal(error, item);
+      const { subcode, hint } = error.explanation;
+      if (subcode !== 'conflict' || hint !== undefined) return explainRefusal(error, item);
+      return notDeleted(item.name ?? '', 'it contains an asset that was not deleted');
     },
   };
   const items = deepestFirst.map((node) => folderItem(node, null));
+  const acceptsContent = isUnknown ? 'unknown' : undefined;
   const [only] = deepestFirst;
   const summary = deepestFirst.length === 1 ? `delete ${only?.path}` : 'delete folders';
-  const outcomes = toOutcomes(await runChange(context, { command: 'rm', summary, workspace, items }, hooks));
+  const outcomes = toOutcomes(
+    await runChange(context, { command: 'rm', summary, workspace, items, acceptsContent, ageMs }, hooks),
+  );
   const explained: WriteOutcome[] = [];
   for (const { error, ...outcome } of outcomes)
     explained.push({ ...outcome, error: error && asCodedError(await explainRefusalIn(context, error)) });

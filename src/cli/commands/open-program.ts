@@ -17,6 +17,6 @@ export async function openWithDefault({ clock, signal, terminal }: Context, targ
     if (error instanceof TimeoutError) return undefined;
     throw error;
   });
-  if (failure) terminal.warn(`no program can open it (${failure})`);
+  if (failure) terminal.warn(`no program can open it (${failure}); open it yourself`);
   return failure === undefined;
 }

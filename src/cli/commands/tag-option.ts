@@ -32,16 +32,11 @@ export function parseTagOption(option: string, values: readonly string[], { areN
 }
 
 /** Checks tags to add and remove. @throws CodedError `usage` (exit 2) if they conflict or one is not a slug */
-export function parseTagEdit(
-  [addFlag, removeFlag]: readonly [string, string],
-  add: readonly string[],
-  remove: readonly string[],
-): SlugEdit {
-  return checkedEdit([addFlag, removeFlag], {
-    add: parseTagOption(addFlag, add),
-    remove: parseTagOption(removeFlag, remove, { areNew: false }),
+export const parseTagEdit = (add: readonly string[], remove: readonly string[]): SlugEdit =>
+  checkedEdit(['--add', '--remove'], {
+    add: parseTagOption('--add', add),
+    remove: parseTagOption('--remove', remove, { areNew: false }),
   });
-}
 
 /**
  * Returns fields of a PATCH, their tags as a list of slugs. Leaves tags that are no texts as they are.

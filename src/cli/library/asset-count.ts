@@ -12,8 +12,8 @@ import type { Context } from '../context.ts';
  * @throws CodedError `invalid_response` (exit 10) if the service reports no total
  */
 export async function countAssets(context: Context, collection: Collection, filters: AssetFilters): Promise<number> {
-  const { [collection]: assets } = await context.api();
-  const first = await assets.page(filters, 1, 0);
+  const { folderReader: reader } = await context.library();
+  const first = await reader.page(filters, 1, 0, collection);
   const { names } = await context.account();
   const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
   if (total === undefined)
@@ -22,9 +22,9 @@ export async function countAssets(context: Context, collection: Collection, filt
       reason: 'its pages have no total under a known name (A01)',
       hint: 'count them: mediactl ls --all -q | wc -l',
     });
-  const last = total === 0 ? first : await assets.page(filters, 2, total - 1);
+  const last = total === 0 ? first : await reader.page(filters, 2, total - 1, collection);
   if (itemsOf(last).length === Math.min(total, 1)) return total;
   let count = 0;
-  for await (const page of assets.list(filters, {})) count += page.length;
+  for await (const page of reader.list(filters, {}, collection)) count += page.length;
   return count;
 }

@@ -13,13 +13,15 @@ import {
   selectAssets,
   selectFound,
 } from '../../client/library/select-assets.ts';
+import type { WorkspaceDoubt } from '../../client/library/workspace-doubt.ts';
+import type { FoundBy } from '../../client/library/workspace-in-use.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import { formatBytes, pluralize } from '../../contract/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../contract/sanitize.ts';
-import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
 import type { Context } from '../context.ts';
@@ -40,9 +42,18 @@ export const idsHelp = 'name, /Folder/name, uid, glob such as /Inbox/A00*, or @l
 export type IdOptions = {
   /** True to take the newest of several assets with one name. */
   newest?: boolean | undefined;
+  /** True if one asset gets a name, so that a glob of several is no choice but a mistake. */
+  needsName?: boolean;
   /** True to change assets of which the service does not show the workspace, too. */
   anyWorkspace?: boolean | undefined;
 };
+
+/** @throws for several assets that a glob matches, where one name is given */
+const severalNames = (glob: string, count: number) =>
+  usageError(
+    `${count} assets match ${glob}, and a name is for one`,
+    `mediactl export ${quoteForShell(glob)} names.csv; edit the column name; mediactl apply names.csv`,
+  );
 
 export const newestOption = ['--newest', 'if several assets have this name, use the newest'] as const;
 export const anyWorkspaceOption = [
@@ -77,15 +88,17 @@ export const selectListed = async (
   context: Context,
   assets: readonly AssetRecord[],
   options: IdOptions,
-): Promise<SelectedAsset[]> => selectFound(await context.library(), assets, selectionPorts(context, 'assets', options));
+  foundBy: FoundBy = 'list',
+): Promise<SelectedAsset[]> =>
+  selectFound(await context.library(), assets, { foundBy, ports: selectionPorts(context, 'assets', options) });
 
-/** Returns the uid of an asset to read. @throws the same errors as `select` */
-export const resolveAssetUid = async (
+/** Returns the uid of an asset of which a URL is handed out. @throws the same errors as `select` */
+export const resolveSharedUid = async (
   context: Context,
   collection: Collection,
   id: string | undefined,
   options: IdOptions,
-): Promise<string> => (await selectOneAsset(context, { collection, id, purpose: 'read' }, options)).uid;
+): Promise<string> => (await selectOneAsset(context, { collection, id, purpose: 'share' }, options)).uid;
 
 /** Returns the questions and words of the command line for a selection. */
 export function selectionPorts(context: Context, collection: Collection, options: IdOptions): SelectionPorts {
@@ -93,21 +106,23 @@ export function selectionPorts(context: Context, collection: Collection, options
   let isAccepted = options.anyWorkspace === true;
   return {
     expand: (id) => expandId(context, collection, id),
-    choose: (id, matches) =>
-      selectOne(context, {
+    choose: (id, matches) => {
+      if (isGlob(id) && options.needsName) throw severalNames(id, matches.length);
+      return selectOne(context, {
         noun: 'asset',
         description: isGlob(id) ? `match ${id}` : isLibraryPath(id) ? `are at ${id}` : `are named ${id}`,
         matches,
         newest: options.newest,
         rows: (some, isTerminal) => candidateRows(context, some, isTerminal),
         hint: 'use the uid of one of them, or --newest',
-      }),
+      });
+    },
     chooseAny: () => promptForAsset(context, collection),
     readIds: async () => parseIds(await readInputText(terminal, '-')),
     missing: ({ id, tree, isElsewhere }) =>
       isLibraryPath(id) && !isElsewhere ? noAssetAt(id, tree) : noAssetNamed(id, collection, isElsewhere === true),
-    acceptUnknown: async (count, workspaces) => {
-      if (!isAccepted) await confirmUnknown(context, count, workspaces);
+    onUnknown: async (doubt) => {
+      if (!isAccepted) await acceptDoubt(context, doubt);
       isAccepted = true;
     },
     onGlob: () => {
@@ -122,20 +137,28 @@ export function selectionPorts(context: Context, collection: Collection, options
   };
 }
 
-/** Asks whether to change assets that may be in any workspace. --yes does not answer this. */
-async function confirmUnknown(context: Context, count: number, workspaces: readonly WorkspaceRecord[]): Promise<void> {
+/** Names the workspaces that assets may be in. */
+export const namesOfWorkspaces = ({ workspaces }: WorkspaceDoubt): string =>
+  workspaces?.map(({ name, uid }) => displayText(name) || escapeControls(uid)).join(', ') ??
+  'any that this API key can see: it may not list them';
+
+/** Asks about assets that may be in any workspace; says so for a read. --yes does not answer this. */
+async function acceptDoubt(context: Context, doubt: WorkspaceDoubt): Promise<void> {
   const { terminal, settings } = context;
-  const problem = `the service does not show the workspace of ${pluralize(count, 'asset')}`;
-  const names = workspaces.map(({ name, uid }) => displayText(name) || escapeControls(uid)).join(', ');
+  const { purpose, isByFilters, count, endsByChoice } = doubt;
+  const problem = endsByChoice
+    ? `no workspace is chosen, and ${pluralize(count, 'asset')} may be in any`
+    : `the service does not show the workspace of ${pluralize(count, 'asset')}`;
+  const reason = `it may be ${namesOfWorkspaces(doubt)}`;
+  if (purpose === 'read' && isByFilters) return terminal.info('all workspaces');
+  if (purpose === 'read' || (terminal.isInteractive && settings.dryRun && !settings.yes))
+    return terminal.info(`${problem}: ${reason}`);
+  const byUid =
+    purpose === 'share' ? 'use a uid' : '--any-workspace to change what matches in any of them; or use uids';
   if (!terminal.isInteractive || settings.yes)
-    throw usageError(
-      problem,
-      '--any-workspace to change what matches in any of them; or use uids',
-      `it may be ${names}`,
-    );
-  if (settings.dryRun) return terminal.info(`${problem}: it may be ${names}`);
-  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}: it may be ${names}. Continue?`;
-  await confirm(terminal, question, { yes: false, instead: '--any-workspace' });
+    throw usageError(problem, endsByChoice ? 'mediactl workspaces use NAME, or --workspace NAME' : byUid, reason);
+  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}: ${reason}. Continue?`;
+  await confirm(terminal, question, { yes: false, instead: purpose === 'share' ? '' : '--any-workspace' });
 }
 
 /** Returns the uid that `@last` or the first digits of a uid stand for; undefined for other ids. */
@@ -157,9 +180,7 @@ async function promptForAsset(context: Context, collection: Collection): Promise
     throw usageError('no asset given', `use one of: ${idHelp}`, 'cannot prompt: this is not an interactive terminal');
   const { items } = await (await context.api())[collection].page({}, maxChoices, 0);
   if (items.length === 0) throw usageError('there are no assets to choose from', 'mediactl upload PATH');
-  const rows = await candidateRows(context, items, true);
-  const named = rows.map((row, at) => [displayText(items[at]?.name), ...row]);
-  return choose(context.terminal, 'Which asset?', items, named);
+  return choose(context.terminal, 'Which asset?', items, await candidateRows(context, items, true));
 }
 
 /** Returns table rows that help to distinguish assets with the same name. */
@@ -174,18 +195,27 @@ async function candidateRows(
   const uids = assets.map(({ uid }) => uid);
   const shortUids = isTerminal ? await context.shortUids() : undefined;
   const short = await shortUids?.shorten('asset', uids);
-  return assets.map(({ uid, created_at, size, status }, at) => {
+  const isNamed = new Set(assets.map(({ name }) => name)).size > 1; // of a glob
+  return assets.map(({ uid, name, created_at, size, status }, at) => {
+    const names = isNamed ? [displayText(name)] : [];
     const count = asNumber(size);
     const folder = parents[at] === null ? '/' : locationNames.displayName(parents[at]);
     const bytes = count === undefined ? displayText(size) : formatBytes(count);
-    if (!isTerminal) return [displayText(created_at), bytes, folder, displayText(status), uid];
+    if (!isTerminal) return [...names, displayText(created_at), bytes, folder, displayText(status), uid];
     // Uid and folder come early, since narrow terminals truncate the end of a row.
-    return [relativeTime(created_at, context.clock.now()), short?.(uid) ?? uid, folder, bytes, displayText(status)];
+    return [
+      ...names,
+      relativeTime(created_at, context.clock.now()),
+      short?.(uid) ?? uid,
+      folder,
+      bytes,
+      displayText(status),
+    ];
   });
 }
 
 const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: boolean) =>
-  new NoAssetError(id, `no asset is named ${id}`, {
+  new NoAssetError(id, `the service's search finds no asset named ${id}`, {
     code: 'not_found',
     details: { id },
     reason: isInOtherWorkspace
@@ -197,7 +227,7 @@ const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: bo
           : 'it is not a uid either',
     hint: isGlob(id)
       ? `a glob begins with a folder: ${quoteForShell(`/**/${id}`)} matches in all folders`
-      : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}`,
+      : `mediactl ${collection === 'assets' ? 'ls' : 'videos ls'} ${quoteForShell(id)}, or mediactl ls ${quoteForShell(`/**/${id}`)} to look into each folder`,
   });
 
 function parseIds(text: string): string[] {

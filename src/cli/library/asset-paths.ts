@@ -1,6 +1,7 @@
+import { basename, dirname } from 'node:path/posix';
 import { isGlob } from '../../client/glob.ts';
 import type { WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
-import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
+import { isRootPath, looksLikeFile, withoutFolderPrefix } from '../../client/library/library-paths.ts';
 import { pluralize } from '../../contract/figures.ts';
 import { quoteForShell } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
@@ -26,6 +27,16 @@ export function noAssetAt(path: string, tree: WorkspaceFolderTree | undefined): 
     const details = { folder: path };
     return new NoAssetError(path, `${path} is a folder, not an asset`, { code: 'usage', hint, details }, true);
   }
+  const folder = withoutFolderPrefix(path);
+  const name = basename(folder);
+  const isAbove = tree !== undefined && (isRootPath(dirname(folder)) || tree.findByPath(dirname(folder)).length > 0);
+  if (isAbove && !isGlob(path) && looksLikeFile(folder))
+    return new NoAssetError(path, `no asset or folder at ${path}`, {
+      code: 'not_found',
+      details: { id: path },
+      reason: `${isRootPath(dirname(folder)) ? 'the top level' : dirname(folder)} has neither an asset nor a folder ${name}`,
+      hint: `mediactl search ${quoteForShell(name)}, to find it in another folder`,
+    });
   return new NoAssetError(path, isGlob(path) ? `no asset matches ${path}` : `no asset or folder at ${path}`, {
     code: 'not_found',
     details: { id: path },

@@ -1,4 +1,4 @@
-import { CodedError, usageError } from '../../client/errors.ts';
+import { asCodedError, CodedError, usageError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import type { FetchedTree } from '../../client/library/library.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
@@ -14,6 +14,20 @@ export const fetchFolderTree = async (
   context: Context,
   { mayPrompt = true, isFresh = false }: { mayPrompt?: boolean; isFresh?: boolean } = {},
 ): Promise<FetchedTree> => (await context.library()).folders({ mayAsk: mayPrompt, isFresh });
+
+/** Returns the folders of the workspace in use; undefined, with a warning, if no workspace is in use. */
+export async function fetchFolderTreeIfAny(context: Context): Promise<WorkspaceFolderTree | undefined> {
+  try {
+    return (await fetchFolderTree(context)).tree;
+  } catch (thrown) {
+    const error = asCodedError(thrown);
+    if (error.kind !== 'usage') throw error;
+    context.terminal.warn(
+      escapeControls(`the paths of folders are not known: ${error.explanation.reason ?? error.message}`),
+    );
+    return undefined;
+  }
+}
 
 /** Resolves a folder by uid, uid prefix or path. @throws CodedError `not_found` (exit 3) with the missing part */
 export async function resolveFolder(context: Context, tree: WorkspaceFolderTree, typed: string) {

@@ -1,12 +1,17 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import type { Api } from '../../client/api/api.ts';
 import { CodedError, usageError } from '../../client/errors.ts';
-import type { ListScope, WorkspaceChoice } from '../../client/library/workspace-in-use.ts';
+import type { WorkspaceChoice } from '../../client/library/workspace-in-use.ts';
 import { isPrimary, listWorkspaces } from '../../client/library/workspaces.ts';
-import { pluralize } from '../../contract/figures.ts';
-import { asText } from '../../contract/json-values.ts';
+import { readTextFileOrEmpty } from '../../client/read-file.ts';
+import { closestSpellings } from '../../client/spelling.ts';
+import { writeStateFile } from '../../client/state-files.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { displayText, escapeControls, quoteForShell } from '../../contract/sanitize.ts';
 import type { WorkspaceRecord } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
+import type { Account } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import { choose } from '../terminal/prompt.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
@@ -25,10 +30,23 @@ async function selectWorkspace(context: Context, api: Api, all: readonly Workspa
   if (matches.length === 0)
     throw new CodedError(`no workspace is named ${uidOrName}`, {
       code: 'not_found',
-      hint: 'mediactl workspaces ls',
+      hint: hintForName(all, uidOrName),
     });
   const rows = async (some: readonly WorkspaceRecord[]) => workspaceRows(some);
   return selectOne(context, { noun: 'workspace', description: `are named ${uidOrName}`, matches, rows });
+}
+
+/** Returns the next step for a name that no workspace has. */
+function hintForName(all: readonly WorkspaceRecord[], name: string): string {
+  const names = all.flatMap((workspace) => asText(workspace.name) ?? []);
+  if (names.length === 0) return 'mediactl workspaces ls, and use a uid: the service shows no names';
+  const [similar] = [
+    ...names.filter((each) => each.toLowerCase() === name.toLowerCase()),
+    ...closestSpellings(name, names),
+  ];
+  return similar === undefined
+    ? 'mediactl workspaces ls'
+    : `did you mean ${escapeControls(similar)}? mediactl workspaces ls`;
 }
 
 const workspaceRows = (workspaces: readonly WorkspaceRecord[]) =>
@@ -64,13 +82,44 @@ export async function workspaceChoice(context: Context): Promise<WorkspaceChoice
       const none = usageError(
         'no workspace',
         'mediactl workspaces use NAME, or --workspace NAME',
-        'no flag, variable or profile sets one, and no workspace is primary',
+        'no flag, variable or profile sets one, and the service shows none to be primary',
       );
       if (!mayAsk) throw none;
       return chooseWorkspace(context, all, none);
     },
     notPrimary,
+    recall: () => recallWorkspaces(context),
+    remember: (all) => rememberWorkspaces(context, all),
   };
+}
+
+const maxMemoryMs = 24 * 3_600_000;
+
+const memoryPath = ({ stateDir }: Context, { baseUrl, apiKey }: Pick<Account, 'baseUrl' | 'apiKey'>) => {
+  const key = JSON.stringify(['visible workspaces', baseUrl.href, apiKey]);
+  return join(stateDir, 'names', createHash('sha256').update(key).digest('hex').slice(0, 16));
+};
+
+/** Returns the workspaces that the API key could see, if a command has listed them within a day. */
+async function recallWorkspaces(context: Context): Promise<WorkspaceRecord[] | undefined> {
+  const path = memoryPath(context, await context.account());
+  const { at, workspaces } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
+  const age = context.clock.now() - (asNumber(at) ?? Number.NaN);
+  const isRecord = (each: unknown): each is WorkspaceRecord => typeof asObject(each).uid === 'string';
+  return age >= 0 && age < maxMemoryMs && Array.isArray(workspaces) ? workspaces.filter(isRecord) : undefined;
+}
+
+/** Keeps the workspaces that an API key can see, so that reads need no request for them for a day. */
+export async function rememberWorkspaces(
+  context: Context,
+  all: readonly WorkspaceRecord[],
+  account?: Pick<Account, 'baseUrl' | 'apiKey'>,
+): Promise<void> {
+  if (context.settings.dryRun) return;
+  const path = memoryPath(context, account ?? (await context.account()));
+  const workspaces = all.map((each) => ({ uid: each.uid, name: each.name, is_primary: isPrimary(each) }));
+  // If the write fails, the next command lists them again.
+  await writeStateFile(path, JSON.stringify({ at: context.clock.now(), workspaces })).catch(() => {});
 }
 
 function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: WorkspaceRecord | undefined): CodedError {
@@ -86,12 +135,6 @@ function notPrimary({ uid, name }: { uid: string; name?: unknown }, primary: Wor
     `if it is: mediactl config set primary_workspace ${quoteForShell(uid)}; otherwise use uids`,
     'the API filters by folder in the primary workspace only, and the service does not show which one that is',
   );
-}
-
-/** Describes which workspaces a list has, if that is not only the one in use. */
-export function describeScope({ isAll, leftOut }: ListScope): string | undefined {
-  if (isAll) return 'all workspaces';
-  return leftOut > 0 ? `${pluralize(leftOut, 'asset')} of other workspaces left out` : undefined;
 }
 
 /** Returns the uid of the workspace in use. @param mayPrompt false for lookups that are only for display */

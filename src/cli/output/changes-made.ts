@@ -1,7 +1,6 @@
 import type { ChangeOutcome } from '../../client/changes/writer.ts';
-import { CodedError, endsTheRun } from '../../client/errors.ts';
+import { CodedError, endsTheRun, OutputFailed } from '../../client/errors.ts';
 import { formatCount, pluralize } from '../../contract/figures.ts';
-import { OutputFailed } from '../terminal/terminal.ts';
 
 /** A kind of change: what was changed, and how, as in "9 assets were changed". */
 type ChangeKind = {

@@ -1,9 +1,10 @@
-import { loadPackage } from '../../client/lock.ts';
+import { OutputFailed } from '../../client/errors.ts';
+import { loadPackage } from '../../client/load-package.ts';
 import { formatCell, formatCsv, type TableRows } from '../../client/table/format-table.ts';
 import { asObject } from '../../contract/json-values.ts';
 import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
-import { OutputFailed, type Terminal } from '../terminal/terminal.ts';
+import type { Terminal } from '../terminal/terminal.ts';
 import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';
 
 /** Formats a value as JSON, indented and colored on a terminal, compact in a pipe. */

@@ -47,7 +47,7 @@ function rawForTerminal(text: string, render: RenderContext): string {
   return value !== null && typeof value === 'object' ? formatJson(value, render) : escapeControlsInLines(text);
 }
 
-/** Returns true if a raw response must be split into records, as for --csv, --tsv and --fields. */
+/** Returns true if a raw response must be split into records, as for --csv and --fields. */
 const isTabular = ({ format, fields, jq }: OutputOptions) =>
   jq === undefined && (format === 'csv' || format === 'tsv' || fields !== undefined);
 

@@ -17,11 +17,16 @@ export type UidKind = 'asset' | 'folder' | 'workspace';
  */
 type ColumnName<T> = { field: Extract<keyof T, string>; header?: undefined } | { header: string; field?: undefined };
 
-/** Returns the heading of a column: `CREATED AT` for the field `created_at`, and `SIZE` for `size_bytes`, which has a unit. */
+/**
+ * Returns the heading of a column: `CREATED AT` for the field `created_at`, `SIZE` for `size_bytes`, which has a unit, and
+ * `ASSETS` for `asset_count`.
+ */
 export const headerOf = ({ header, field = '' }: Pick<Column<never>, 'header' | 'field'>): string =>
   header ??
   field
-    .replace(/_bytes$/, '')
+    .replace(/_(?:bytes|seconds)$/, '')
+    .replace(/^asset_count$/, 'assets')
+    .replace(/_count$/, '')
     .replaceAll('_', ' ')
     .toUpperCase();
 

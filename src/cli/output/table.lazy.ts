@@ -1,6 +1,6 @@
 import CliTable from 'cli-table3';
 import stringWidth from 'string-width';
-import { truncateMiddle } from '../terminal/truncate.ts';
+import { truncatePath } from '../terminal/truncate.ts';
 import { type Column, headerOf, type RenderContext } from './result.ts';
 
 const gap = 2;
@@ -61,7 +61,7 @@ export function renderTable(
   });
   const cellsOf = (row: readonly string[]) =>
     visible.map(({ at, column, width: columns }) =>
-      column.isFirst ? truncateMiddle(row[at] ?? '', columns) : (row[at] ?? ''),
+      column.isFirst ? truncatePath(row[at] ?? '', columns) : (row[at] ?? ''),
     );
   cliTable.push(...rows.map(cellsOf));
   const lines = cliTable.toString().split('\n');

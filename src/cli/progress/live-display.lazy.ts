@@ -2,7 +2,7 @@ import { clearScreenDown } from 'node:readline';
 import { MultiBar, type SingleBar } from 'cli-progress';
 import ora from 'ora';
 import type { Terminal } from '../terminal/terminal.ts';
-import { renderStatusLines, type StatusLine } from './status-lines.ts';
+import type { Look } from './live-lines.ts';
 
 const framesPerSecond = 8;
 const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
@@ -10,26 +10,25 @@ const [wrapOn, wrapOff, clearBelow] = ['\u001b[?7h', '\u001b[?7l', '\u001b[J'];
 /** Internal cursor of cli-progress, which tracks the cursor's offset from the first line. */
 type Cursor = { cursorRelativeReset(): void };
 
-/** Live display at the bottom of the terminal, redrawn several times a second. Other output scrolls above it. */
+/** Lines at the bottom of the terminal, redrawn several times a second. Other output scrolls above them. */
 export class LiveDisplay {
   readonly #terminal: Terminal;
   /** Returns the current lines; called for each frame. */
-  readonly #lines: () => readonly StatusLine[];
+  readonly #lines: (look: Look) => readonly string[];
   readonly #spinnerFrame: () => string;
   readonly #multi: MultiBar;
   readonly #bars: SingleBar[] = [];
   readonly #timer: NodeJS.Timeout;
   #columns: number;
-  #isClosed = false;
 
-  constructor(terminal: Terminal, lines: () => readonly StatusLine[]) {
+  constructor(terminal: Terminal, lines: (look: Look) => readonly string[]) {
     this.#terminal = terminal;
     this.#lines = lines;
     this.#columns = this.#width;
     const spinner = ora({
       stream: terminal.stderr as NodeJS.WriteStream,
       isEnabled: true,
-      color: false as never, // renderStatusLines colors it, which respects NO_COLOR
+      color: false as never, // the lines color it, which respects NO_COLOR
     });
     this.#spinnerFrame = () => spinner.frame().trimEnd();
     this.#multi = new MultiBar({
@@ -58,10 +57,9 @@ export class LiveDisplay {
   }
 
   #draw(): void {
-    if (this.#isClosed) return;
     const { redactor, stderr } = this.#terminal;
     const colors = this.#terminal.colors(stderr);
-    const lines = renderStatusLines(this.#lines(), this.#width, colors, this.#spinnerFrame());
+    const lines = this.#lines({ columns: this.#width, colors, spinner: this.#spinnerFrame() });
     while (this.#bars.length < lines.length) this.#bars.push(this.#multi.create(1, 0, { line: '' }));
     for (const [at, bar] of this.#bars.entries()) bar.update(0, { line: redactor.redact(lines[at] ?? '') });
   }
@@ -74,8 +72,6 @@ export class LiveDisplay {
 
   /** Removes the display, so that later output is written in its place. */
   close(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
     clearInterval(this.#timer);
     for (const bar of this.#bars) bar.update(0, { line: '' });
     this.#multi.update(); // flush the buffered log lines

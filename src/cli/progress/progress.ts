@@ -1,21 +1,24 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
-import type { FileEvent, RunEvent, UploadEvent } from '../../client/upload/session/events.ts';
+import type { FileEvent } from '../../client/upload/session/events.ts';
 import type { Clock } from '../../contract/clock.ts';
-import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import type { Terminal } from '../terminal/terminal.ts';
-import { describeWait, RunStats } from './run-stats.ts';
+import type { LiveDisplay } from './live-display.lazy.ts';
+import { type Look, linesOf } from './live-lines.ts';
+import { applyEvent, emptyState, paceOf, type RunState, type ShownEvent } from './run-state.ts';
+import { describeWait, totalsLine, transferLine, unverified, wordsOf } from './run-words.ts';
 
 /** Values of --progress. `auto` shows a bar on a terminal and plain lines elsewhere. */
 export const progressModes = ['auto', 'bar', 'plain', 'json', 'none'] as const;
 export type ProgressMode = (typeof progressModes)[number];
 
-/** Shows the progress of transfers on stderr. `close` removes the live display. */
+/** Shows a run on stderr as it goes on: its events make its state, which a renderer shows. */
 export type ProgressDisplay = {
+  readonly state: RunState;
   /** True if stderr is for JSON events, or for problems only: the run then prints no plan, summary or next step. */
   hidesSummary: boolean;
-  show(event: UploadEvent): void;
+  show(event: ShownEvent): void;
+  /** Removes the live display. */
   close(): void;
 };
 
@@ -24,8 +27,8 @@ type ProgressOptions = {
   budget?: () => RateLimitBudget | undefined;
   /** True for a run without an end, which shows many files from the start and does not warn of waits. */
   isEndless?: boolean;
-  /** Returns what a run without an end does while it sends nothing, for the first line of a live display. */
-  standing?: () => string;
+  /** Log of a service, which gets the events in place of a display. */
+  log?: Renderer | undefined;
 };
 
 /**
@@ -35,39 +38,48 @@ type ProgressOptions = {
 export async function createProgress(
   { terminal, clock, settings }: Pick<Context, 'terminal' | 'clock' | 'settings'>,
   requested: ProgressMode = 'auto',
-  { budget, isEndless = false, standing }: ProgressOptions = {},
+  { budget = () => undefined, isEndless = false, log }: ProgressOptions = {},
 ): Promise<ProgressDisplay> {
-  const auto = settings.outputOptions.format === 'uid' ? 'none' : terminal.canAnimate ? 'bar' : 'plain';
+  const lines = isEndless ? 'none' : 'plain';
+  const auto = settings.outputOptions.format === 'uid' ? 'none' : terminal.canAnimate ? 'bar' : lines;
   const mode = requested === 'auto' ? auto : requested;
-  const stats = new RunStats(clock, { budget, isBatch: isEndless, standing });
-  const { show, close } = await renderers[mode]({ terminal, clock, stats, isEndless });
+  const state = { ...emptyState(), isBatch: isEndless };
+  const view = { terminal, clock, state, budget, isEndless };
+  const renderer = log ?? (await renderers[mode](view));
   return {
-    hidesSummary: mode === 'json' || mode === 'none',
+    state,
+    hidesSummary: log !== undefined || mode === 'json' || mode === 'none',
     show: (event) => {
-      stats.apply(event);
-      if (event.event !== 'totals' && (event.event !== 'planned' || stats.isBatch)) show(event);
+      applyEvent(state, event, clock.now());
+      if (event.event !== 'outcomes') renderer.show(event);
     },
-    close,
+    close: () => renderer.close?.(),
   };
 }
 
-type RendererDeps = { terminal: Terminal; clock: Clock; stats: RunStats; isEndless: boolean };
-/** Prints events of a mode. A `planned` event comes only in a run of several files. */
-type Renderer = { show(event: FileEvent | (RunEvent & { event: 'planned' })): void; close(): void };
+type View = Pick<Context, 'terminal' | 'clock'> & {
+  state: RunState;
+  budget: () => RateLimitBudget | undefined;
+  isEndless: boolean;
+};
+
+type Renderer = { show(event: Exclude<ShownEvent, { event: 'outcomes' }>): void; close?(): void };
 
 /** Delay before the live display appears, so that it does not flash for short transfers. */
 const showDelayMs = 250;
 
 /** Creates a live display of one file, or of the totals and the files in flight. Notices scroll above it. */
-async function createLiveRenderer({ terminal, stats, isEndless }: RendererDeps): Promise<Renderer> {
-  const { LiveDisplay } = await import('./live-display.lazy.ts');
-  let display: InstanceType<typeof LiveDisplay> | undefined;
+async function createLiveRenderer({ terminal, clock, state, budget, isEndless }: View): Promise<Renderer> {
+  const { LiveDisplay: Opened } = await import('./live-display.lazy.ts');
+  let display: LiveDisplay | undefined;
   let timer: NodeJS.Timeout | undefined;
   /** Line of a file that is uploaded, if its asset is waited for. Otherwise the line of the outcome follows at once. */
   let uploadedLine: string | undefined;
+  const lines = (look: Look) => linesOf(state, { ...look, now: clock.now(), budget: budget() });
   const open = () => {
     timer = undefined;
-    if (stats.statusLines().length > 0) display ??= new LiveDisplay(terminal, () => stats.statusLines());
+    const isEmpty = lines({ columns: 80, colors: terminal.colors(terminal.stderr), spinner: '' }).length === 0;
+    if (!isEmpty) display ??= new Opened(terminal, lines);
   };
   const close = () => {
     clearTimeout(timer);
@@ -78,10 +90,12 @@ async function createLiveRenderer({ terminal, stats, isEndless }: RendererDeps):
   return {
     close,
     show: (event) => {
-      if (event.event === 'warning') return terminal.warn(formatNotice(event, stats));
       if (event.event === 'planned') return event.files_total > 0 || isEndless ? open() : undefined;
-      if (stats.isBatch) return;
-      const eventLine = event.event === 'status' ? uploadedLine : formatEvent(event);
+      if (event.event === 'awaited') return open();
+      if (event.event === 'warning') return terminal.warn(formatNotice(event, state));
+      if (state.isBatch) return;
+      const { line } = wordsOf(event, clock.now());
+      const eventLine = event.event === 'status' ? uploadedLine : line && ofFile(event, line);
       uploadedLine = event.event === 'uploaded' ? eventLine : undefined;
       if (eventLine && !uploadedLine) terminal.emit(eventLine);
       if (event.event === 'finished' || (event.event === 'status' && event.status === 'ready')) return close();
@@ -91,70 +105,69 @@ async function createLiveRenderer({ terminal, stats, isEndless }: RendererDeps):
   };
 }
 
-/** Creates log lines: one for each event of a single file, and the bytes or totals every ten seconds. */
-function createPlainRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
-  const isDue = createTimer(clock, 10_000);
-  const warnOfWait = createWaitWarner(terminal, clock);
-  const statuses = new Map<string, string>();
-  return {
-    close: () => {},
-    show: (event) => {
-      if (event.event === 'planned') return;
-      const { path } = event;
-      if (event.event === 'warning') terminal.warn(formatNotice(event, stats));
-      if (stats.isBatch) {
-        warnOfWait(event);
-        return isDue() ? terminal.emit(stats.summaryLine()) : undefined;
+/**
+ * Creates a renderer of lines. With `isDetailed`, one for each event of a single file, and the bytes or totals every ten
+ * seconds; else only of notices, waits, and a single file that is unverified.
+ */
+const createLineRenderer =
+  (isDetailed: boolean) =>
+  ({ terminal, clock, state, budget, isEndless }: View): Renderer => {
+    const isDue = createTimer(clock, 10_000);
+    let warnedOf = '';
+    let lastStatus = '';
+    /** Warns when a wait begins, but only once for all files that wait together. */
+    const warnOfWait = (event: FileEvent) => {
+      if (event.event === 'requests_resumed') warnedOf = '';
+      if (event.event !== 'waiting') return;
+      const wait = event.kind === 'rate_limited' ? event.until : event.kind;
+      if (wait !== warnedOf) terminal.warn(describeWait(event, clock.now()));
+      warnedOf = wait;
+    };
+    const showFile = (event: FileEvent) => {
+      const now = clock.now();
+      const { line } = wordsOf(event, now);
+      if (line) terminal.emit(ofFile(event, line));
+      if (event.event === 'waiting') terminal.emit(ofFile(event, describeWait(event, now)));
+      if (event.event === 'progress' && isDue()) terminal.emit(ofFile(event, transferLine(state, event.path, now)));
+      if (event.event === 'status') {
+        const statusLine = ofFile(event, escapeControls(event.status));
+        if (statusLine !== lastStatus) terminal.emit(statusLine); // polling reports the same status repeatedly
+        lastStatus = statusLine;
       }
-      const eventLine = formatEvent(event);
-      if (eventLine) terminal.emit(eventLine);
-      // Polling reports the same status repeatedly.
-      if (event.event === 'status' && statuses.get(path) !== event.status) {
-        statuses.set(path, event.status);
-        terminal.emit(`${escapeControls(path)}: ${escapeControls(event.status)}`);
-      }
-      if (event.event === 'waiting')
-        terminal.emit(`${path === '' ? '' : `${escapeControls(path)}: `}${describeWait(event, clock.now())}`);
-      if (event.event === 'progress' && isDue()) terminal.emit(stats.fileLine(path));
-    },
+    };
+    return {
+      show: (event) => {
+        if (!('path' in event)) return;
+        if (event.event === 'warning') terminal.warn(formatNotice(event, state));
+        if (isDetailed ? state.isBatch : !isEndless) warnOfWait(event);
+        if (isDetailed && state.isBatch && isDue()) terminal.emit(totalsLine(state, clock.now(), budget()));
+        if (state.isBatch) return;
+        if (isDetailed) showFile(event);
+        else if (event.event === 'uploaded' && event.verified === null) terminal.warn(ofFile(event, unverified));
+      },
+    };
   };
-}
 
 /** Prints every event as a line of JSON, and the totals of several files every second. */
-function createJsonRenderer({ terminal, clock, stats }: RendererDeps): Renderer {
+function createJsonRenderer({ terminal, clock, state, budget }: View): Renderer {
   const isDue = createTimer(clock, 1_000);
-  const printTotals = () => terminal.emitJson(JSON.stringify(stats.overall()));
+  const printTotals = () => terminal.emitJson(JSON.stringify(toTotals(state, clock.now(), budget())));
   return {
     show: (event) => {
-      terminal.emitJson(JSON.stringify(event));
-      if (stats.isBatch && event.event !== 'planned' && isDue()) printTotals();
+      if (event.event !== 'planned' || state.isBatch) terminal.emitJson(JSON.stringify(event));
+      if (state.isBatch && event.event !== 'planned' && isDue()) printTotals();
     },
     close: () => {
-      if (stats.isBatch) printTotals();
-    },
-  };
-}
-
-/** Prints warnings only: notices, waits, and a single file that is unverified. */
-function createQuietRenderer({ terminal, clock, stats, isEndless }: RendererDeps): Renderer {
-  const warnOfWait = createWaitWarner(terminal, clock);
-  return {
-    close: () => {},
-    show: (event) => {
-      if (event.event === 'planned') return;
-      if (!isEndless) warnOfWait(event);
-      if (event.event === 'warning') terminal.warn(formatNotice(event, stats));
-      if (event.event === 'uploaded' && event.verified === null && !stats.isBatch)
-        terminal.warn(`${escapeControls(event.path)}: ${unverified}`);
+      if (state.isBatch) printTotals();
     },
   };
 }
 
 const renderers = {
   bar: createLiveRenderer,
-  plain: createPlainRenderer,
+  plain: createLineRenderer(true),
   json: createJsonRenderer,
-  none: createQuietRenderer,
+  none: createLineRenderer(false),
 };
 
 /** Returns a function that returns true at most once per interval. */
@@ -167,36 +180,26 @@ function createTimer(clock: Clock, intervalMs: number): () => boolean {
   };
 }
 
-/** Creates an event handler that warns when a wait begins, but only once for all files that wait together. */
-function createWaitWarner(terminal: Terminal, clock: Clock): (event: FileEvent) => void {
-  let warned = '';
-  return (event) => {
-    if (event.event === 'requests_resumed') warned = '';
-    if (event.event !== 'waiting') return;
-    const wait = event.kind === 'rate_limited' ? event.until : event.kind;
-    if (wait !== warned) terminal.warn(describeWait(event, clock.now()));
-    warned = wait;
+/** Puts the name of the file before what is said of it. The rate limit, and what is downloaded to stdout, have none. */
+const ofFile = ({ path }: { path: string }, text: string) => (path === '' ? text : `${escapeControls(path)}: ${text}`);
+
+const formatNotice = ({ path, message }: FileEvent & { event: 'warning' }, { isBatch }: RunState) =>
+  ofFile({ path: isBatch ? path : '' }, escapeControls(message));
+
+/** Event with the totals of several files, which --progress json prints about once a second. */
+function toTotals(state: RunState, now: number, budget: RateLimitBudget | undefined) {
+  const { bytes, bytesPerSecond, secondsLeft } = paceOf(state, now);
+  return {
+    event: 'totals',
+    files_done: state.done.files,
+    files_total: state.planned.files_total,
+    files_failed: state.done.failed,
+    bytes_done: bytes,
+    bytes_total: state.planned.bytes_total,
+    bytes_per_second: bytesPerSecond === undefined ? null : Math.round(bytesPerSecond),
+    eta_seconds: secondsLeft === undefined ? null : Math.round(secondsLeft),
+    /** Requests left in the rate-limit window, and its reset time; null if the service reports no limit. */
+    requests_remaining: budget?.left ?? null,
+    resets_at: budget ? new Date(budget.resetAt).toISOString() : null,
   };
-}
-
-const formatNotice = ({ path, message }: FileEvent & { event: 'warning' }, { isBatch }: RunStats) =>
-  `${isBatch ? `${escapeControls(path)}: ` : ''}${escapeControls(message)}`;
-
-const unverified = 'unverified: the service returned no usable checksum';
-
-/** Formats an event that gets its own line in the bar and plain modes; undefined for all other events. */
-function formatEvent(event: FileEvent): string | undefined {
-  const name = escapeControls(event.path);
-  switch (event.event) {
-    case 'verifying':
-      return `${name}: checking ${formatBytes(event.offset_bytes)} uploaded earlier`;
-    case 'resumed':
-      return `${name}: resuming at ${formatBytes(event.offset_bytes)}, asset ${event.asset_uid}`;
-    case 'created':
-      return `${name}: asset ${event.asset_uid}`;
-    case 'uploaded':
-      return `${name}: uploaded, ${event.verified === null ? unverified : 'verified (BLAKE3)'}`;
-    default:
-      return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import type { CompletionSource } from '../command.ts';
 import { allNodes, type CommandNode, globalOptionsOf, type OptionNode } from './command-node.ts';
+import { isReading } from './reading-commands.ts';
 
 /** A word to complete with its description. */
 type CompletionCandidate = readonly [word: string, description: string];
@@ -61,7 +62,9 @@ const valuedOption = (tree: CommandNode, node: CommandNode, word: string): Optio
 function optionsOf(tree: CommandNode, node: CommandNode): readonly OptionNode[] {
   if (node.children.length > 0) return node.options;
   const own = node.options.map(({ long }) => long);
-  return [...node.options, ...globalOptionsOf(tree).filter(({ long }) => !own.includes(long))];
+  const isNeeded = ({ long }: OptionNode) =>
+    !own.includes(long) && (long !== '--dry-run' || !isReading(node.path.replace('mediactl ', ''), {}));
+  return [...node.options, ...globalOptionsOf(tree).filter(isNeeded)];
 }
 
 const spellings = ({ short, long }: OptionNode) => [short, long].filter((flag) => flag !== null);

@@ -3,7 +3,7 @@ export type ForeignWord = {
   /** Commands, or options with their hyphens, separated by spaces. */
   words: string;
   /**
-   * Ends of the commands after which the words are typed, such as `ls` or `embed domains`. Without it, a command is typed
+   * Ends of the commands after which the words are typed, such as `ls`, `embed domains` or `mediactl sync`. Without it, a command is typed
    * first (or after `assets` or `videos`), and an option after any command.
    */
   after?: readonly string[];
@@ -16,9 +16,12 @@ export type ForeignWord = {
   use: string;
 };
 
+/** Commands that upload, as `ForeignWord.after` has them. */
+export const uploadCommands = ['upload', 'mediactl sync'];
 export const ffmpeg = 'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name NAME';
 export const trim = 'ffmpeg -ss 10 -t 60 -i in.mp4 -c copy out.mp4; mediactl upload out.mp4';
 export const noReplacing = 'the API cannot replace the file of an asset';
+export const noEmbedCode = 'the API has no embed code';
 export const noVisibility = 'the API has no public or private assets; each playback URL is signed';
 
 const files: readonly ForeignWord[] = [
@@ -31,7 +34,10 @@ const files: readonly ForeignWord[] = [
   { words: 'sort order', use: 'mediactl ls --sort name' },
   { words: 'head tail recent latest last', use: 'mediactl ls --limit 5; mediactl get @last, for the last upload' },
   { words: 'count', use: 'mediactl ls --count' },
-  { words: 'show view info inspect describe stat details properties record metadata', use: 'mediactl get ID' },
+  {
+    words: 'show view info input-info inspect describe stat details properties record metadata',
+    use: 'mediactl get ID',
+  },
   {
     words: 'ffprobe mediainfo exif exiftool',
     cannot: 'the API shows no codec and no frame rate',
@@ -39,16 +45,30 @@ const files: readonly ForeignWord[] = [
   },
   { words: 'probe', use: 'mediactl play ID --probe' },
   { words: 'cat more less', use: 'mediactl download ID -o -; mediactl get ID, for its record' },
-  { words: 'put push send ingest add mput post insert', use: 'mediactl upload PATH /FOLDER' },
+  {
+    words: 'upload_dir upload-dir migrate put push send ingest add mput post insert',
+    use: 'mediactl upload PATH /FOLDER',
+  },
   { words: 'rcat', use: 'mediactl upload - --name NAME' },
   { words: 's3 gs b2', use: 'mediactl upload rclone:REMOTE:PATH /FOLDER, to copy from a bucket' },
+  {
+    words: 'rclone aws gsutil',
+    use: 'mediactl sync DIR /FOLDER; mediactl upload rclone:REMOTE:PATH /FOLDER, to copy from a remote of rclone',
+  },
   { words: 'copyurl', use: 'mediactl upload https://example.com/clip.mp4' },
-  { words: 'cp copy copyto', use: 'mediactl upload PATH /FOLDER; mediactl download ID -d DIR, the other way' },
+  {
+    words: 'cp copy copyto scp sftp ftp',
+    use: 'mediactl upload PATH /FOLDER; mediactl download ID -d DIR, the other way',
+  },
+  { words: 's3api admin resources', use: 'mediactl ls; mediactl api /assets/, for a request of your own' },
+  { words: 'release releases gist upload_large direct-uploads', use: 'mediactl upload FILE /FOLDER' },
+  { words: 'checkout', use: 'mediactl download ID; mediactl auth switch NAME, for another account' },
+  { words: 'commit', use: 'leave it out: each change is written at once; mediactl history, to see them' },
   { words: 'import', use: 'mediactl apply FILE, for an edited table; mediactl upload PATH, for files' },
   { words: 'create new', use: 'mediactl upload PATH; mediactl folders create /FOLDER, for a folder' },
   { words: 'touch', cannot: 'the API cannot create an empty asset or set a date', use: 'mediactl upload FILE' },
   { words: 'fetch', use: 'mediactl download ID; mediactl upload https://example.com/clip.mp4, from a URL' },
-  { words: 'pull save mget wget dl', use: 'mediactl download ID' },
+  { words: 'pull save mget wget dl yt-dlp', use: 'mediactl download ID' },
   {
     words: 'backup dump',
     use: 'mediactl download /FOLDER -d DIR; mediactl export library.csv, for names and tags',
@@ -78,6 +98,12 @@ const files: readonly ForeignWord[] = [
   { words: 'cd chdir', use: 'mediactl config set folder /FOLDER, for uploads; mediactl ls /FOLDER' },
   { words: 'pwd', use: 'mediactl config get folder' },
   { words: 'tags labels label', use: 'mediactl stats --tags; mediactl tag ID --add TAG' },
+  {
+    words: 'favorite favourite favorites star like pin bookmark',
+    cannot: 'the API has no favorites',
+    use: 'mediactl tag ID --add favorite',
+  },
+  { words: 'albums album', use: 'mediactl folders ls; mediactl tag ID --add TAG' },
   { words: 'untag unlabel', use: 'mediactl tag ID --remove TAG' },
   {
     words: 'playlists playlist series channels channel',
@@ -100,7 +126,8 @@ const files: readonly ForeignWord[] = [
     cannot: 'the API cannot list or empty the trash',
     use: 'leave it to the service',
   },
-  { words: 'revert rollback', use: 'mediactl undo' },
+  { words: 'revert rollback reset', use: 'mediactl undo' },
+  { words: 'redo', use: 'mediactl undo CHANGE, with the id of the undo; mediactl history, to find it' },
   { words: 'changes changelog activity log', use: 'mediactl history; mediactl sandbox logs' },
   { words: 'logs', use: 'mediactl sandbox logs' },
 ];
@@ -117,7 +144,7 @@ const playing: readonly ForeignWord[] = [
     use: 'mediactl embed restrict, to choose the sites that may embed',
   },
   { words: 'player', use: 'mediactl assets player-data ID' },
-  { words: 'iframe embed-code', cannot: 'the API has no embed code', use: 'mediactl assets player-data ID' },
+  { words: 'iframe embed-code', cannot: noEmbedCode, use: 'mediactl assets player-data ID' },
   { words: 'domains allowlist whitelist referrers hotlink', use: 'mediactl embed domains ls' },
   { words: 'playback-restrictions restrict', use: 'mediactl embed restrict; mediactl embed domains ls' },
   { words: 'unrestrict', use: 'mediactl embed unrestrict' },
@@ -130,6 +157,11 @@ const playing: readonly ForeignWord[] = [
   {
     words: 'thumb thumbnail thumbnails poster frame screenshot cover image',
     use: 'mediactl assets thumb ID -o FILE',
+  },
+  {
+    words: 'set-thumbnail set-poster',
+    cannot: 'the API cannot set a thumbnail',
+    use: 'mediactl assets thumb ID -o FILE, for the one that the asset has',
   },
   {
     words: 'subtitles subtitle captions caption tracks transcript transcribe transcription chapters',
@@ -163,6 +195,16 @@ const playing: readonly ForeignWord[] = [
     use: 'mediactl browse',
   },
   { words: 'gui ui web dashboard gallery explorer', use: 'mediactl browse' },
+  {
+    words: 'cache invalidate pull-zone',
+    cannot: 'the API shows no cache',
+    use: 'leave it to the service',
+  },
+  {
+    words: 'request-upload upload-link file-request dropbox',
+    cannot: 'the API has no links for uploading',
+    use: 'mediactl upload PATH, with a key of your own',
+  },
   { words: 'serve', use: 'mediactl browse; mediactl sandbox start, for a service of your own' },
 ];
 
@@ -179,13 +221,13 @@ const account: readonly ForeignWord[] = [
     use: 'mediactl stats',
   },
   { words: 'dupes duplicates dedupe dedup', use: 'mediactl stats --duplicates' },
-  { words: 'signin sign-in logon authorize authenticate connect', use: 'mediactl login' },
+  { words: 'login-key signin sign-in logon authorize authenticate connect', use: 'mediactl login' },
   { words: 'signout sign-out logoff', use: 'mediactl logout' },
   { words: 'init setup', use: 'mediactl login; mediactl sandbox start, to try it without an account' },
   { words: 'configure settings preferences options', use: 'mediactl config ls; mediactl login, for an account' },
-  { words: 'me user id account about', use: 'mediactl whoami' },
+  { words: 'me user id account about sts', use: 'mediactl whoami' },
   { words: 'status state', use: 'mediactl whoami; mediactl uploads ls, for unfinished uploads' },
-  { words: 'profile profiles accounts env environments remotes listremotes', use: 'mediactl auth ls' },
+  { words: 'profile profiles accounts env environments remote remotes listremotes', use: 'mediactl auth ls' },
   { words: 'switch use', use: 'mediactl auth switch NAME; mediactl workspaces use NAME' },
   { words: 'org orgs organizations team teams project projects repo bucket buckets', use: 'mediactl workspaces ls' },
   {
@@ -202,12 +244,19 @@ const account: readonly ForeignWord[] = [
   { words: 'cleanup gc', use: 'mediactl uploads cleanup, which lists incomplete assets' },
   { words: 'start demo', use: 'mediactl sandbox start' },
   { words: 'stop', use: 'mediactl sandbox stop' },
-  { words: 'ping health test diagnose debug', use: 'mediactl doctor' },
+  { words: 'server-info ping health test diagnose debug', use: 'mediactl doctor' },
   { words: 'curl request http rest graphql', use: 'mediactl api /assets/' },
   { words: 'completions autocomplete', use: 'mediactl completion install' },
   { words: 'version', use: 'mediactl --version' },
   { words: 'upgrade selfupdate self-update', use: 'install it again, in the same way as before' },
+  { words: 'uninstall', use: 'npm uninstall --global mediactl' },
+  { words: 'git gh mux bunny immich cloudinary cld', use: 'leave it out; mediactl help, to list the commands' },
   { words: 'man docs manual topics', use: 'mediactl help' },
+  { words: 'exit-codes exitcodes codes', use: 'mediactl help exit-codes' },
+  {
+    words: 'limits limit rate-limit ratelimit rate_limit',
+    use: 'mediactl whoami, which shows the requests that remain',
+  },
   {
     words: 'alias extension extensions plugin plugins',
     cannot: 'mediactl has no extensions',
@@ -253,7 +302,7 @@ const verbs: readonly ForeignWord[] = [
     use: 'mediactl check DIR /FOLDER --download, to find what the folder has already',
   },
   { after: ['uploads'], words: 'watch', use: 'mediactl queue watch' },
-  { after: ['uploads'], words: 'retry', use: 'mediactl queue retry --all' },
+  { after: ['uploads'], words: 'retry', use: 'mediactl uploads resume --all; mediactl queue retry --all, for a queue' },
   {
     after: ['workspaces'],
     words: 'create new add rm delete remove rename',
@@ -265,6 +314,7 @@ const verbs: readonly ForeignWord[] = [
   { after: ['auth'], words: 'profiles list-profiles', use: 'mediactl auth ls' },
   { after: ['auth'], words: 'use select activate', use: 'mediactl auth switch NAME' },
   { after: ['auth'], words: 'signin add create refresh', use: 'mediactl auth login' },
+  { after: ['auth'], words: 'rotate renew', use: 'mediactl login --profile NAME, with the new key' },
   { after: ['auth'], words: 'show whoami', use: 'mediactl auth status' },
   { after: ['auth'], words: 'key show-token', use: 'mediactl auth token --show-token' },
   { after: ['auth'], words: 'rm remove delete signout', use: 'mediactl auth logout NAME' },
@@ -294,7 +344,7 @@ const verbs: readonly ForeignWord[] = [
   { after: ['sandbox'], words: 'down kill', use: 'mediactl sandbox stop' },
   { after: ['sandbox'], words: 'restart', use: 'mediactl sandbox stop; mediactl sandbox start' },
   { after: ['sandbox'], words: 'info ps ls list', use: 'mediactl sandbox status' },
-  { after: ['sandbox'], words: 'watch view play', use: 'mediactl sandbox open ID' },
+  { after: ['sandbox'], words: 'open watch view play', use: 'mediactl open ID' },
   { after: ['sandbox'], words: 'rm remove delete destroy purge', use: 'mediactl sandbox reset' },
 ];
 

@@ -1,115 +1,10 @@
-import { type ForeignWord, ffmpeg, noReplacing, noVisibility, trim } from './foreign-commands.ts';
+import { type ForeignWord, noEmbedCode, noReplacing, noVisibility, uploadCommands } from './foreign-commands.ts';
+import { shortOptions } from './foreign-short-options.ts';
+import { uploadOptions } from './foreign-upload-options.ts';
 
 const noDuration = 'the API cannot filter by duration';
-const sessionStarts = 'leave it out: an expired session starts again, and the run names the incomplete asset';
 const filters = '--type --status --tag --created-after --created-before';
 const lists = ['assets ls', 'videos ls', 'export', 'browse'];
-
-/** Options of `upload` and `sync`. */
-const uploadOptions: readonly ForeignWord[] = [
-  { after: ['upload'], words: '--url --file -i --input --source', use: 'mediactl upload FILE, without an option' },
-  { after: ['upload'], words: '--recursive -r -R', use: 'leave it out: a directory includes its subdirectories' },
-  {
-    after: ['upload'],
-    words: '--duplicates',
-    use: '--existing content, anywhere or file, for skip, skip-anywhere or upload',
-  },
-  { after: ['upload'], words: '--ignore-existing', use: '--existing name' },
-  {
-    after: ['upload'],
-    words: '--skip-existing --no-clobber --skip-duplicates --no-overwrite',
-    use: 'leave it out: files that are uploaded already are skipped; --existing name compares only names',
-  },
-  {
-    after: ['upload'],
-    words: '--overwrite --replace --clobber --asset-id',
-    cannot: noReplacing,
-    use: '--existing upload, for a new asset',
-  },
-  {
-    after: ['upload'],
-    words: '--estimate',
-    use: 'mediactl upload FILE -n, which also prints the totals, requests and time',
-  },
-  {
-    after: ['upload'],
-    words: '--stdin-size',
-    use: 'leave it out: stdin is saved to a file first, and then resumable',
-  },
-  { after: ['upload', 'resume'], words: '--on-session-expired', use: sessionStarts },
-  { after: ['resume'], words: '--force', use: '--existing upload' },
-  { after: ['upload'], words: '--resume --continue -C', use: 'leave it out: the same command again resumes' },
-  {
-    after: ['upload'],
-    words: '--update -u --newer --exact-timestamps --mirror',
-    use: 'mediactl sync DIR /FOLDER, which uploads new and changed files',
-  },
-  {
-    after: ['upload'],
-    words: '--size-only',
-    use: 'leave it out: size and times are compared; --checksum compares content',
-  },
-  {
-    after: ['upload'],
-    words: '--delete --delete-after --delete-before --delete-during',
-    use: '--prune, with mediactl sync DIR /FOLDER',
-  },
-  {
-    after: ['upload'],
-    words: '--remove-source-files --delete-source --move',
-    cannot: 'mediactl deletes no local files',
-    use: 'mediactl check DIR /FOLDER, to see that all are uploaded',
-  },
-  { after: ['upload'], words: '--track-renames', use: 'leave it out: mediactl sync DIR /FOLDER follows renamed files' },
-  {
-    after: ['upload'],
-    words: '--backup-dir --suffix',
-    cannot: 'no upload replaces a file; a changed one becomes a new asset',
-    use: 'leave it out',
-  },
-  {
-    after: ['upload'],
-    words: '--poll --continuous --daemon --follow',
-    use: 'mediactl sync DIR /FOLDER --watch',
-  },
-  {
-    after: ['upload'],
-    words: '--max-age --newer-than --since',
-    use: 'find DIR -type f -mtime -1 | mediactl upload --files-from - /FOLDER',
-  },
-  {
-    after: ['upload'],
-    words: '--min-size --max-size',
-    use: 'find DIR -type f -size +1M | mediactl upload --files-from - /FOLDER',
-  },
-  { after: ['upload'], words: '--max-duration --until --deadline', use: '--stop-at TIME' },
-  { after: ['upload'], words: '--no-traverse --fast-list', use: 'leave it out: an uploaded file costs no request' },
-  {
-    after: ['upload'],
-    words: '-L --copy-links --links --follow-symlinks --skip-links',
-    use: 'leave it out: links to files are followed; --root DIR uploads only what is below a directory',
-  },
-  {
-    after: ['upload'],
-    words:
-      '-c -codec -acodec -c:v -c:a -crf -b:v -preset --codec --resolution --quality --bitrate --preset --video-quality --encoding-tier --max-resolution-tier',
-    cannot: 'the service chooses how it encodes',
-    use: ffmpeg,
-  },
-  {
-    after: ['upload'],
-    words: '-ss -t -to --start --end --clip --trim',
-    cannot: 'the API cannot trim an asset',
-    use: trim,
-  },
-  {
-    after: ['upload'],
-    words: '--storage-class --sse --cache-control --metadata --content-disposition --content-encoding --passthrough',
-    cannot: 'the API stores no such property of a file',
-    use: '--description TEXT, or --tag TAG',
-  },
-  { after: ['upload'], words: '--open --web', use: 'mediactl open @last, once it is ready' },
-];
 
 /** Options of commands that list, select or show assets. */
 const assetOptions: readonly ForeignWord[] = [
@@ -202,7 +97,7 @@ const assetOptions: readonly ForeignWord[] = [
     use: 'leave it out',
   },
   {
-    after: ['update', 'upload'],
+    after: ['update', ...uploadCommands],
     words: '--thumbnail --poster --thumb --cover --image',
     cannot: 'the API cannot set a thumbnail',
     use: 'mediactl assets thumb ID -o FILE, for the one that the asset has',
@@ -215,6 +110,16 @@ const assetOptions: readonly ForeignWord[] = [
   },
   { after: ['update'], words: '--manifest', use: 'mediactl apply FILE, for a table with the column uid' },
   { after: ['update'], words: '--body', use: '--set KEY=VALUE or --set-json KEY=JSON for each field' },
+  {
+    after: ['update'],
+    words: '--add-tag --tags --label --labels --keyword --keywords --category',
+    use: 'mediactl tag ID --add TAG',
+  },
+  {
+    after: ['update'],
+    words: '--remove-tag --untag --delete-tag --remove-label --rm-tag',
+    use: 'mediactl tag ID --remove TAG',
+  },
   { after: ['update'], words: '--set-tags', use: 'mediactl tag ID --set sea,night' },
   { after: ['update'], words: '--no-tags', use: "mediactl tag ID --set ''" },
   { after: ['update'], words: '--parent --move --collection', use: 'mediactl mv ID /FOLDER' },
@@ -233,11 +138,19 @@ const assetOptions: readonly ForeignWord[] = [
   {
     after: ['play'],
     words: '--embed --iframe --embed-code --html',
-    cannot: 'the API has no embed code',
+    cannot: noEmbedCode,
     use: 'mediactl assets player-data ID, for what a page with a player needs',
   },
+  {
+    after: ['play'],
+    words: '--password --passcode --pin',
+    cannot: 'the API has no links with a password',
+    use: 'mediactl embed restrict, to choose the sites that may embed',
+  },
+  { after: ['play'], words: '--qr --qrcode', use: 'qrencode -t ANSI "$(mediactl share ID)"' },
+  { after: ['play'], words: '--copy --clipboard -c', use: 'mediactl share ID | pbcopy; xclip or wl-copy on Linux' },
   { after: ['play'], words: '--resolution --rendition --quality', use: '--stream KIND' },
-  { after: ['play'], words: '--player --app --with', use: 'mpv "$(mediactl play ID --url)"' },
+  { after: ['play'], words: '--player --app --with --vlc --mpv --iina', use: 'mpv "$(mediactl play ID --url)"' },
   { after: ['get'], words: '--web --browser --open', use: 'mediactl open ID' },
   { after: ['download'], words: '-r -R --recursive', use: 'mediactl download /FOLDER -d DIR' },
   {
@@ -269,6 +182,11 @@ const assetOptions: readonly ForeignWord[] = [
     after: ['forget'],
     words: '--finished',
     use: 'mediactl queue forget --finished, for the uploads of a queue',
+  },
+  {
+    after: ['sandbox start'],
+    words: '--scoped-profiles',
+    use: 'mediactl login --profile NAME --with-key --base-url URL; the keys are in credentials.json of the sandbox',
   },
   { after: ['login'], words: '--url', use: '--base-url URL' },
   { after: ['login'], words: '--with-token --token-stdin --password-stdin --key-stdin', use: '--with-key < FILE' },
@@ -313,6 +231,7 @@ const anyOptions: readonly ForeignWord[] = [
   { words: '-o --output --out --outfile --output-file -O', use: '--format json; > FILE writes it to a file' },
   { words: '--output-format --fmt --out-format', use: '--format FORMAT' },
   { words: '--pretty --indent --yaml --xml', use: '--json' },
+  { words: '--tsv', use: '--format tsv' },
   { words: '--ndjson --json-lines --jsonlines', use: '--jsonl' },
   { words: '--query --template', use: '--jq FILTER' },
   { words: '--columns --column --select --cols', use: '--fields NAMES' },
@@ -335,7 +254,8 @@ const anyOptions: readonly ForeignWord[] = [
   },
   { words: '--dir --target-dir -D --outdir --output-dir --directory-prefix', use: '--directory DIR' },
   {
-    words: '--dest --destination --to --target --into --parent --collection --collection-id --path --prefix',
+    words:
+      '--dest --destination --to --target --into --parent --collection --collection-id --path --prefix --album --album-name',
     use: '--folder FOLDER',
   },
   { words: '--mkdir --make-dirs --create-dirs --create-parents', use: '--create-folders' },
@@ -356,9 +276,7 @@ const anyOptions: readonly ForeignWord[] = [
   },
   { words: '--title --asset-name --display-name --filename', use: '--name NAME' },
   { words: '--desc --caption --notes --body', use: '--description TEXT' },
-  { words: '--tags --label --labels --tagged --keyword --keywords --category', use: '--add-tag TAG' },
   { words: '--tags --label --labels --tagged --keyword --keywords --category', use: '--tag TAG' },
-  { words: '--untag --delete-tag --remove-label --rm-tag', use: '--remove-tag TAG' },
   {
     words: '--since --after --from --newer-than --max-age --uploaded-after --created-since --start-date',
     use: '--created-after DATE',
@@ -380,4 +298,4 @@ const anyOptions: readonly ForeignWord[] = [
 ];
 
 /** Options of other programs. If several rows have a word, the first one that applies decides. */
-export const foreignOptions: readonly ForeignWord[] = [uploadOptions, assetOptions, anyOptions].flat();
+export const foreignOptions: readonly ForeignWord[] = [shortOptions, uploadOptions, assetOptions, anyOptions].flat();

@@ -10,9 +10,12 @@ import type { schemas } from './schemas.ts';
 export const outputSchemas: Readonly<Record<string, keyof typeof schemas | null>> = {
   upload: 'upload',
   'upload --dry-run': 'upload-dry-run',
+  sync: 'upload',
+  'sync --dry-run': 'upload-dry-run',
   check: 'check',
   'play --probe': 'probe',
   'play --url': 'playback-url',
+  'assets ls --follow': 'follow',
   'assets ls --html': 'contact-sheet',
   'assets download': 'downloads',
   'assets update': 'changes',

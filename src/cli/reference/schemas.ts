@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkOutcomeNames, checkOutcomes, evidenceKinds, evidenceNames } from '../../contract/file-evidence.ts';
 import {
   describeOutcomes,
   outcomeNames,
@@ -49,6 +50,7 @@ const uploadRecord = z.strictObject({
   asset_status: optionalText.describe('with --wait'),
   error: errorOrNull,
   duplicate_of: optionalText.describe('folder and name of the asset with the same content, if outcome is duplicate'),
+  left_by: optionalText.describe('programs that leave such a file, if outcome is left_out'),
   moved_to: optionalText.describe('path of the file now, with --move-to'),
 });
 
@@ -176,6 +178,7 @@ export const schemas = {
       change_id: text,
       command: text,
       summary: text,
+      item_name: optionalText.describe('name of the only item'),
       base_url: uri,
       workspace_uid: optionalText,
       profile: optionalText,
@@ -219,6 +222,12 @@ export const schemas = {
       error: errorOrNull,
     }),
   ),
+  follow: z.strictObject({
+    event: z.enum(['new', 'ready', 'failed']),
+    seen_at: dateTime,
+    cursor: text.describe('for --since, to continue after this line'),
+    asset: z.unknown().describe('as the service sent it'),
+  }),
   'contact-sheet': z.strictObject({
     path: text,
     asset_count: integer,
@@ -273,6 +282,7 @@ export const schemas = {
         .nullable()
         .describe('the first one; files whose directory was renamed share that of its folder'),
       duplicate_of: optionalText,
+      left_by: optionalText.describe('programs that leave such a file, if outcome is left_out'),
       error: errorOrNull.describe('why the run would refuse the file, or what the asset would not get'),
     }),
   ),
@@ -323,8 +333,13 @@ export const schemas = {
   check: z.array(
     z.strictObject({
       path: text,
-      outcome: z.enum(['missing_remotely', 'missing_locally', 'moved', 'changed', 'failed', 'unverified', 'different']),
+      outcome: z.enum(checkOutcomeNames).describe(describeOutcomes(checkOutcomes)),
       asset_uid: optionalText,
+      evidence: z
+        .enum(evidenceNames)
+        .nullable()
+        .describe(`what shows it: ${describeOutcomes(evidenceKinds)}`),
+      found_at: optionalText.describe('when that was found'),
     }),
   ),
 } satisfies Record<string, z.ZodType>;

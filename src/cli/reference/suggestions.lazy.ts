@@ -1,9 +1,16 @@
+import { statSync } from 'node:fs';
 import { closestSpellings } from '../../client/spelling.ts';
+import { quoteForShell } from '../../contract/sanitize.ts';
+import type { TypedLine } from '../shortcuts.ts';
 import { type ForeignWord, foreignCommands } from './foreign-commands.ts';
+import { type ForeignLine, foreignLines } from './foreign-lines.ts';
 import { foreignOptions } from './foreign-options.ts';
 
 /** Suggested replacement for a word, and the reason if there is no equivalent. */
 type WordAnswer = { hint: string; reason?: string | undefined };
+
+/** `about` is the word that the answer is about. */
+type LineAnswer = WordAnswer & { about: string | undefined; matched: string };
 
 /**
  * Returns the replacement for a word of another program or of an older version, if the table has one.
@@ -28,9 +35,68 @@ export function findAlternative(
   };
 }
 
+/** Minimum number of letters of a word that may be a misspelling: `--all` is none of `--acl`. */
+const minLetters = 4;
+const lettersOf = (word: string) => word.replace(/^-+/, '').length;
+
+/** Returns the row of a known word that an unknown one is a misspelling of; never one of a word that deletes. */
+export function findMisspelled(
+  path: readonly string[],
+  word: string,
+  known: readonly string[],
+): WordAnswer | undefined {
+  const rows = word.startsWith('--') ? foreignOptions : foreignCommands;
+  const words = [...new Set(rows.filter((row) => isAfter(row, path, word)).flatMap((row) => row.words.split(' ')))];
+  const [closest, other] =
+    lettersOf(word) < minLetters
+      ? []
+      : closestSpellings(
+          word,
+          words.filter((each) => lettersOf(each) >= minLetters),
+        );
+  const answer = closest === undefined || other !== undefined ? undefined : findAlternative(path, closest, known);
+  return answer && !/\b(?:rm|forget|reset|logout)\b|--prune/.test(answer.hint) ? answer : undefined;
+}
+
+/** Returns what does the same as a whole line, if the table has one of that kind. */
+export function findLine({ names, words }: TypedLine, when?: ForeignLine['when']): LineAnswer | undefined {
+  const text = words.map((word) => word.replaceAll(' ', '\u00a0')).join(' ');
+  for (const row of foreignLines) {
+    const match = (!when || row.when === when) && isTypedAfter(row, names) ? row.line.exec(text) : null;
+    if (!match || (row.is && !isHere(match[1] ?? '', row.is))) continue;
+    const group = (at: number) => quoteForShell((match[at] ?? '').replaceAll('\u00a0', ' '));
+    const hint = row.use
+      .replaceAll('{verb}', names[0])
+      .replaceAll('{words}', () =>
+        words
+          .filter((word) => word !== '--sync')
+          .map(quoteForShell)
+          .join(' '),
+      )
+      .replaceAll(/\{(\d)\}/g, (_, at: string) => group(Number(at)));
+    return { hint, reason: row.cannot, about: match[1], matched: match[0] };
+  }
+  return undefined;
+}
+
+const isTypedAfter = ({ after }: ForeignLine, names: readonly string[]) => names.some((name) => endsInOne(after, name));
+
+/** Returns true if a command, such as `assets ls`, ends in one of these words; `mediactl sync` is that command alone. */
+const endsInOne = (ends: readonly string[], command: string) =>
+  ends.some((end) => end === command || (end !== '' && ` mediactl ${command}`.endsWith(` ${end}`)));
+
+function isHere(path: string, kind: 'file' | 'directory'): boolean {
+  try {
+    const found = statSync(path);
+    return kind === 'directory' ? found.isDirectory() : found.isFile();
+  } catch {
+    return false;
+  }
+}
+
 function isAfter({ after }: ForeignWord, path: readonly string[], word: string): boolean {
   const typed = path.join(' ');
-  if (after) return after.some((end) => typed === end || typed.endsWith(` ${end}`));
+  if (after) return endsInOne(after, typed);
   return word.startsWith('-') || ['', 'assets', 'videos'].includes(typed);
 }
 

@@ -9,14 +9,10 @@ import {
   settingNames,
   settingTable,
 } from '../settings/setting-table.ts';
+import { otherVariables } from '../settings/variables.ts';
+import { agentsText } from './agents.ts';
 
-const otherVariables: [string, string][] = [
-  ['MEDIACTL_CONFIG_DIR', 'folder of the config file'],
-  ['MEDIACTL_STATE_DIR', 'folder of upload state and the sandbox'],
-  ['MEDIACTL_METRICS_TOKEN', 'token with which other machines may read the metrics of a worker'],
-  ['MEDIACTL_KEY_STORE', 'where auth login stores keys: file or keychain'],
-  ['MEDIACTL_PROJECT_FILE', 'none to ignore .mediactl.json, as in CI, where a commit could change it'],
-  ['MEDIACTL_FFMPEG', 'ffmpeg program for the sandbox; defaults to the one on PATH; none to run without ffmpeg'],
+const commonVariables: [string, string][] = [
   ['CI', 'set by CI services: no prompts and no live progress display'],
   ['NO_COLOR, FORCE_COLOR', 'turn color off, or turn it on even in a pipe'],
   ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'proxy settings for connections to the service'],
@@ -30,6 +26,7 @@ export const environmentRows = (): [string, string][] => [
     return variable ? [[variable, options ? `${what} (${options})` : what]] : [];
   }),
   ...otherVariables,
+  ...commonVariables,
 ];
 
 function alignRows(rows: readonly (readonly [string, string])[]): string {
@@ -58,22 +55,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
   },
   agents: {
     summary: 'driving mediactl from another program',
-    text: () =>
-      joinParagraphs(
-        'Ask for JSON, and read only that:',
-        alignRows([
-          ['mediactl commands --json', 'every command'],
-          ['mediactl commands upload --json', 'one command: arguments, options, examples, JSON Schema of its output'],
-          ['mediactl ls --status ready --json', 'records exactly as the service returns them'],
-          ['mediactl upload PATH --wait --json', 'an array with one object per file'],
-        ]),
-        'Results go to stdout. With --json, an error is one line on stderr:',
-        '  {"error":{"code","message","cause","hint","http_status","exit_code","retryable",…}}',
-        'The hint says what to do next. If retryable is true, the same call may succeed later. For exit codes, see mediactl help exit-codes.',
-        'mediactl does not prompt if stdin is not a terminal. --yes answers yes to all prompts, and -n shows what would change. An id is a uid, an exact name or @last. Prefer uids: if several assets have the same name, the command fails with exit code 2 unless you pass --newest.',
-        'An API key allows about 1,000 requests per hour. mediactl auth status --json shows how many remain.',
-        'The API key comes from MEDIACTL_API_KEY or a profile, never from an option. To try everything without an account, run mediactl sandbox start.',
-      ),
+    text: () => agentsText(alignRows),
   },
   'exit-codes': {
     summary: 'exit codes and error codes',
@@ -132,12 +114,12 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       joinParagraphs(
         'On a terminal, a list is a table that fits the width, and a record shows one field per line. In a pipe, a list is tab-separated without a header, and dates are in ISO 8601.',
         alignRows([
-          ['--json', 'an array for a list, an object for a record, as the service returns it'],
+          ['--json', 'an array of records, also of one asset (get); an object for what is no list (whoami)'],
           ['--jsonl', 'one object per line, as pages arrive'],
-          ['--csv, --tsv', 'a header, then one line per record; nested values as JSON'],
+          ['--csv, --format tsv', 'a header, then one line per record; nested values as JSON'],
           ['--fields a,b.c', 'only these fields; b.c is field c of b, or of each item if b is a list'],
           ['--jq FILTER', 'filter the JSON with jq; prints strings without quotes'],
-          ['-q', 'only uids, one per line'],
+          ['-q', 'only uids, one per line; upload --dry-run, whose files have none yet, prints paths'],
         ]),
         'jq is built in, so you do not need to install it. The filter gets the whole list as one array or, with --jsonl, each record in turn. It cannot access modules, files, arguments or environment variables.',
         [
@@ -159,7 +141,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
           '  mediactl upload ./out/*.mp4 --wait --json > uploaded.json',
           '  mediactl ls --tag draft --created-before 30d --all -q | mediactl rm - --yes',
         ].join('\n'),
-        'mediactl retries reads, honors Retry-After, and waits no longer than --max-wait in total. To resume an interrupted upload, run the same command again. If some of several items fail, the command lists them and ends with exit code 11.',
+        'mediactl retries reads, honors Retry-After, and waits for rate limits and outages no longer than --max-wait in total, which is 1 h; upload and sync wait for rate limits as long as it takes, unless --max-wait is given. To resume an interrupted upload, run the same command again. If some of several items fail, the command lists them and ends with exit code 11.',
       ),
   },
 };

@@ -24,7 +24,12 @@ export type Profile = {
   sandbox?: string;
   /** Field names of this service that differ from the documented assumptions. */
   names?: NameOverrides;
+  /** Assumptions that `doctor --service --learn` settled. */
+  settled?: SettledAssumptions;
 };
+
+/** Assumptions that a service was asked about: whether each holds, by its number, and when the last was asked. */
+type SettledAssumptions = { at: string; version: string; holds: Record<string, boolean> };
 
 /** Content of the config file. */
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };

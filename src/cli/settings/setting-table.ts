@@ -1,3 +1,4 @@
+import { defaultIdleTimeoutMs } from '../../contract/tus.ts';
 import { formats } from './output-options.ts';
 import {
   debugLevel,
@@ -11,6 +12,9 @@ import {
   text,
   workspaceUid,
 } from './setting-kinds.ts';
+
+/** Default time for which a server may be silent, for requests and for uploads. */
+export const silence = { requestMs: 30_000, uploadMs: defaultIdleTimeoutMs };
 
 /** A command-line option that sets a setting, in Commander's syntax. */
 export type SettingFlag = {
@@ -89,10 +93,13 @@ export const settingTable = {
         flags: '--format <format>',
         help: 'output format: table, json, jsonl, csv, tsv or uid',
       },
-      { flags: '--json', help: 'print JSON: an array for a list, an object for a record', impliedValue: 'json' },
+      {
+        flags: '--json',
+        help: 'print JSON: an array for a list, also of one asset; an object for another record',
+        impliedValue: 'json',
+      },
       { flags: '--jsonl', help: 'print one JSON object per line, as pages arrive', impliedValue: 'jsonl' },
       { flags: '--csv', help: 'print comma-separated values with a header', impliedValue: 'csv' },
-      { flags: '--tsv', help: 'print tab-separated values with a header', impliedValue: 'tsv' },
       { flags: '-q, --quiet', help: 'print only uids, one per line', impliedValue: 'uid', after: '--jq' },
     ],
     variable: 'MEDIACTL_FORMAT',
@@ -134,7 +141,7 @@ export const settingTable = {
     flags: [
       {
         flags: '--request-timeout <duration>',
-        help: 'give up when the server is silent this long (30s; 120s for uploads)',
+        help: `give up when the server is silent this long (${silence.requestMs / 1000}s; ${silence.uploadMs / 1000}s for uploads)`,
       },
     ],
     variable: 'MEDIACTL_REQUEST_TIMEOUT',
@@ -142,7 +149,12 @@ export const settingTable = {
   },
   max_wait: {
     kind: duration,
-    flags: [{ flags: '--max-wait <duration>', help: 'maximum total wait for rate limits and outages (1h)' }],
+    flags: [
+      {
+        flags: '--max-wait <duration>',
+        help: 'maximum total wait for rate limits and outages (1h; upload and sync wait for rate limits without limit)',
+      },
+    ],
     variable: 'MEDIACTL_MAX_WAIT',
     profile: true,
     fallback: '1h',

@@ -19,6 +19,7 @@ import {
   settingNames,
   settingTable,
 } from './setting-table.ts';
+import { withKeyOfFile } from './variables.ts';
 
 type SettingTable = typeof settingTable;
 
@@ -57,10 +58,11 @@ export type Settings = SettingValues & {
 /** @throws CodedError (exit 2) if a value is invalid */
 export function resolveSettings(
   flags: RawSettings,
-  environment: Environment,
+  variables: Environment,
   project: ProjectSearch,
   { current, profiles }: ProfileConfig,
 ): Settings {
+  const environment = withKeyOfFile(variables);
   const resolver = new SettingResolver(
     flags,
     environment,

@@ -1,7 +1,7 @@
 import type { CodedError } from '../../client/errors.ts';
 import { mask, SecretRedactor } from '../../client/redactor.ts';
 import { type ErrorRecord, errorRecord, hintOf } from '../error-hints.ts';
-import { nameProfile } from '../profile-in-commands.ts';
+import { nameProfile, nextStepFor } from '../profile-in-commands.ts';
 import type { SuggestionProfile } from '../settings/settings.ts';
 
 /**
@@ -15,7 +15,7 @@ export class Redactor extends SecretRedactor {
   /** Returns the next step of an error, whose commands act on the account of this one. */
   hintOf(error: CodedError): string | undefined {
     const hint = hintOf(error);
-    return hint && this.nameProfile(hint);
+    return hint && nextStepFor(hint, this.profile);
   }
 
   nameProfile(text: string): string {

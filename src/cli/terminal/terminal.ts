@@ -1,6 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
-import { CodedError } from '../../client/errors.ts';
+import { OutputFailed } from '../../client/errors.ts';
 import { isWindows } from '../../contract/platform.ts';
 import { escapeControlsInLines } from '../../contract/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
@@ -43,9 +43,6 @@ const defaultPager = isWindows ? '' : 'command -v less >/dev/null 2>&1 || exit 1
  * as an error; the output just stops.
  */
 export class OutputClosed extends Error {}
-
-/** Error of a result that cannot be written, after the command has done its work. */
-export class OutputFailed extends CodedError {}
 
 /** The program's standard streams, with colors, paging and redaction. Only the result is written to stdout. */
 export class Terminal {

@@ -24,7 +24,13 @@ export function truncate(text: string, columns: number, before: number): string 
 }
 
 /** Truncates text in the middle to `columns`, since names differ at the end as often as at the start. */
-export const truncateMiddle = (text: string, columns: number) => truncate(text, columns, Math.ceil((columns - 1) / 2));
+const truncateMiddle = (text: string, columns: number) => truncate(text, columns, Math.ceil((columns - 1) / 2));
+
+/** Truncates a name or a path to `columns`: its folders before the name of the file. */
+export function truncatePath(path: string, columns: number): string {
+  const before = columns - 1 - stringWidth(path.slice(path.lastIndexOf('/')));
+  return path.includes('/') && before >= 0 ? truncate(path, columns, before) : truncateMiddle(path, columns);
+}
 
 /** Truncates text at the end to `columns`. */
 export const truncateEnd = (text: string, columns: number) => truncate(text, columns, columns - 1);

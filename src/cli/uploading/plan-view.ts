@@ -1,29 +1,36 @@
 import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import type { DecideNotice } from '../../client/upload/decide/decision.ts';
+import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
 import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import { keptOutcomes, plannedOutcomes } from '../../contract/upload-outcomes.ts';
+import type { Context } from '../context.ts';
 
 /**
- * Formats a cost, such as "1,204 requests, about 1.2 h at 1,000 requests per hour". The time is left out if it is short,
- * or unknown. Assumes the specification's window: "1000 requests per hour per key by default" (§8).
+ * Formats a cost, such as "1,204 requests, about 1.2 h at 1,000 requests per hour". The time is left out if the requests
+ * that remain are enough, if it is short, or unknown. Assumes the specification's window: "1000 requests per hour per key by default" (§8).
  */
 export function formatCost(count: number, rateLimit: RateWindow | undefined, now: number): string {
   const requests = pluralize(count, 'request');
   // A window that ends within minutes might be shorter than the specification's hour.
-  if (!rateLimit || rateLimit.resetAt - now <= 5 * 60_000) return requests;
+  if (!rateLimit || count <= rateLimit.remaining || rateLimit.resetAt - now <= 5 * 60_000) return requests;
   const hours = Math.round((count / rateLimit.limit) * 10) / 10;
   if (hours < 0.1) return requests;
   return `${requests}, about ${formatCount(hours)} h at ${formatCount(rateLimit.limit)} requests per hour`;
 }
 
-export const exceedsSessionLifetime = (sizeBytes: number, bytesPerSecond: number | undefined) =>
-  bytesPerSecond !== undefined && (sizeBytes / bytesPerSecond) * 1000 > sessionLifetimeMs;
+/** Warns if the largest file takes longer than a session lives. */
+export function warnOfSlowUpload({ terminal }: Context, { largestBytes }: Plan, { rateLimit }: UploadSettings): void {
+  if (rateLimit !== undefined && (largestBytes / rateLimit) * 1000 > sessionLifetimeMs)
+    terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
+}
 
 /** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */
 export function formatPlan(plan: Plan, rateLimit: RateWindow | undefined, now: number): string {
   const { toCompare, ...totals } = plan.totals;
-  const counts = [...keptOutcomes, 'new', 'changed', 'resumed', 'conflict'] as const;
+  const counts = [...keptOutcomes, 'new', 'changed', 'resumed'] as const;
   const parts = counts.map((name) => [totals[name].files, plannedOutcomes[name].plan] as const);
   const words = [...parts, [toCompare.files, 'to compare'] as const].flatMap(([count, what]) =>
     count > 0 ? [`${formatCount(count)} ${what}`] : [],
@@ -35,3 +42,33 @@ export function formatPlan(plan: Plan, rateLimit: RateWindow | undefined, now: n
 
 /** Returns the number of bytes to send, without those of unfinished uploads that the service has. */
 const bytesLeft = (plan: Plan) => totalToSend(plan).bytes - plan.acknowledgedBytes;
+
+const maxNamesInWarning = 10;
+
+/** Prints what was noticed when the files of a run were decided. */
+export function reportDecideNotice({ terminal }: Pick<Context, 'terminal'>, each: DecideNotice): void {
+  switch (each.notice) {
+    case 'reading':
+      terminal.info(
+        `reading ${pluralize(each.files, 'file')}, ${formatBytes(each.bytes)}: they may have been renamed since they were uploaded`,
+      );
+      break;
+    case 'listing':
+      terminal.info(`comparing the files with ${each.assets} assets in their folder`);
+      break;
+    case 'same_name':
+      terminal.warn(formatSameName(each.paths));
+      break;
+    case 'not_compared':
+      terminal.warn(
+        `files that this machine has not uploaded are not compared with the folder: ${each.error.explanation.reason ?? each.error.message}`,
+      );
+  }
+}
+
+function formatSameName(paths: readonly string[]): string {
+  const names = paths.slice(0, maxNamesInWarning).map(escapeControls);
+  const others = paths.length > names.length ? ', …' : '';
+  const have = paths.length === 1 ? 'file has' : 'files have';
+  return `${paths.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names.join(', ')}${others}; --existing name skips such files`;
+}

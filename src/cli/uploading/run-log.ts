@@ -1,9 +1,8 @@
 import { Option } from '@commander-js/extra-typings';
-import type { FileEvent } from '../../client/upload/session/events.ts';
-import { formatBytes } from '../../contract/figures.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
 import type { Context } from '../context.ts';
-import { describeWait } from '../progress/run-stats.ts';
+import type { ShownEvent } from '../progress/run-state.ts';
+import { wordsOf } from '../progress/run-words.ts';
 import type { LogEntry } from '../terminal/terminal.ts';
 import { formatResult, type UploadRecord } from './upload-record.ts';
 
@@ -36,9 +35,10 @@ export class RunLog {
   }
 
   /** Logs the steps of an upload. The outcome of the file is logged by `outcome`. */
-  event(event: FileEvent): void {
-    const step = stepOf(event, this.#context.clock.now());
-    if (step) this.write({ path: event.path, ...step });
+  show(event: ShownEvent): void {
+    if (!('path' in event)) return;
+    const { entry } = wordsOf(event, this.#context.clock.now());
+    if (entry) this.write({ path: event.path, ...entry });
   }
 
   outcome(record: UploadRecord): void {
@@ -47,24 +47,6 @@ export class RunLog {
     const level = error ? 'error' : 'info';
     const message = error || outcome !== 'uploaded' ? formatResult(record) : `uploaded, ${formatResult(record)}`;
     this.write({ level, path, message, ...figures, ...(error && { error }) });
-  }
-}
-
-/** Returns the log entry of an event; undefined for those of which a file has many. */
-function stepOf(event: FileEvent, now: number): LogEntry | undefined {
-  switch (event.event) {
-    case 'started':
-      return { level: 'info', message: 'started', size_bytes: event.size_bytes };
-    case 'resumed': {
-      const { asset_uid, offset_bytes } = event;
-      return { level: 'info', message: `resuming at ${formatBytes(offset_bytes)}`, asset_uid, offset_bytes };
-    }
-    case 'waiting':
-      return { level: 'warn', message: describeWait(event, now) };
-    case 'warning':
-      return { level: 'warn', message: event.message };
-    default:
-      return undefined;
   }
 }
 

@@ -1,17 +1,14 @@
-import { CodedError, partialFailure } from '../../client/errors.ts';
+import { CodedError, partialFailure, usageError } from '../../client/errors.ts';
 import type { RunResult } from '../../client/upload/batch/batch-uploader.ts';
-import {
-  type FileOutcome,
-  isFailedBefore,
-  isInterruption,
-  isPlannedStop,
-  outcomeOf,
-} from '../../client/upload/session/file-outcome.ts';
+import { isPlannedStop } from '../../client/upload/session/file-outcome.ts';
 import { shownPathOf } from '../../client/upload/sources/upload-file.ts';
-import { formatBytes, formatCount, formatDuration } from '../../contract/figures.ts';
-import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
+import { formatBytes, formatCount, formatDuration, pluralize } from '../../contract/figures.ts';
+import { escapeControls } from '../../contract/sanitize.ts';
+import { type KeptOutcome, outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
 import { hintOf } from '../error-hints.ts';
+import type { RunState } from '../progress/run-state.ts';
 import type { Redactor } from '../terminal/redactor.ts';
+import { formatResult, type UploadRecord } from './upload-record.ts';
 
 /** Hints on what to do about the files of an outcome. */
 const hints: { [Outcome in UploadOutcome]?: string } = {
@@ -19,127 +16,140 @@ const hints: { [Outcome in UploadOutcome]?: string } = {
   same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download, to compare them',
 };
 
-/** Counts the outcomes of a run, and formats its summary and final error. */
-export class RunSummary {
-  readonly #counts = Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>;
-  readonly #failed: { error: CodedError; path: string }[] = [];
-  readonly #startedAt: number;
-  readonly #redactor: Redactor;
-  #bytesSent = 0;
-  #unverified = 0;
-  /** Number of uploaded files whose assets were still being processed when the run was interrupted. */
-  #processing = 0;
-  #notUploaded = 0;
-  /** Number of files that were uploaded before, and whose processing failed. */
-  #failedBefore = 0;
-  #files = 0;
+/** Reasons why a file was not sent, and how to send it. */
+const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
+  moved: (uid) => `renamed, and asset ${uid} with it`,
+  updated: (uid) => `uploaded before; asset ${uid} now has the given metadata`,
+  skipped: (uid) => `already uploaded as asset ${uid}; --existing upload uploads it again`,
+  duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --existing file uploads it anyway`,
+  same_name_and_size: (uid) =>
+    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download, to compare it; --existing upload uploads the file`,
+  exists: (uid) => `skipped, because asset ${uid} has its name`,
+};
 
-  /** @param startedAt milliseconds since the Unix epoch */
-  constructor(startedAt: number, redactor: Redactor) {
-    this.#startedAt = startedAt;
-    this.#redactor = redactor;
-  }
+/** Describes the only file of a run, which was not sent. @param place path of the asset that it is a duplicate of */
+export const formatKept = (path: string, how: KeptOutcome, asset: { uid: string; place: string }) =>
+  `${path}: ${keptReasons[how](asset.uid, asset.place)}`;
 
-  count(outcome: FileOutcome): void {
-    const { uploaded, error, file } = outcome;
-    this.#files++;
-    this.#bytesSent += outcome.bytesSent ?? uploaded?.bytesSent ?? 0;
-    if (uploaded && uploadOutcomes[uploaded.how].isCompared && uploaded.verified === null) this.#unverified++;
-    if (error && !isInterruption(error)) {
-      this.#counts.failed++;
-      if (!uploaded) this.#notUploaded++;
-      if (isFailedBefore(outcome)) this.#failedBefore++;
-      this.#failed.push({ error, path: shownPathOf(file) });
-      return;
-    }
-    const name = outcomeOf(outcome);
-    this.#counts[name]++;
-    // The interruption ended only the wait for the asset.
-    if (error && name === 'uploaded') this.#processing++;
-  }
+/** Describes the only file of a run, which was sent. */
+export function formatUploaded(record: UploadRecord, shown: { path: string; folder: string; asset: string }): string {
+  const parts = [`asset ${shown.asset}`, formatBytes(record.size_bytes ?? 0), formatResult(record)];
+  return `uploaded ${escapeControls(shown.path)} to ${escapeControls(shown.folder)}: ${parts.filter(Boolean).join(', ')}`;
+}
 
-  /** True if some files were uploaded or queued by this run. */
-  get hasSent(): boolean {
-    return outcomeNames.some((name) => uploadOutcomes[name].isSent && this.#counts[name] > 0);
-  }
+type SummaryOptions = {
+  now: number;
+  /** Start of the run in milliseconds since the epoch, if no file was started. */
+  startedAt: number;
+  /** Files that were not attempted. */
+  remaining: number;
+  waitsForReady: boolean;
+  /** Summary of a run without files. */
+  nothing?: string | undefined;
+};
 
-  /** Number of files whose upload was stopped before its end. */
-  get interrupted(): number {
-    return this.#counts.interrupted;
-  }
+/** Formats the summary of a run of several files, such as "437 uploaded, 12 already uploaded; 1.2 GiB sent in 3:20". */
+export function formatSummary(
+  { outcomes, stillProcessing, unverified, bytesSent, startedAt }: RunState,
+  { now, remaining, waitsForReady, nothing = 'nothing to upload', ...run }: SummaryOptions,
+): string {
+  const counted = (count: number, words: string) => (count > 0 ? [`${formatCount(count)} ${words}`] : []);
+  const { uploaded, interrupted, queued } = outcomes;
+  const totals = { ...outcomes, uploaded: uploaded - stillProcessing, interrupted: interrupted + remaining };
+  const parts = outcomeNames.flatMap((name) => {
+    const words = uploadOutcomes[name].summary;
+    const hint = hints[name] ? ` (${hints[name]})` : '';
+    const total = counted(totals[name], `${words}${name === 'uploaded' && waitsForReady ? ' and ready' : hint}`);
+    return name === 'uploaded' ? [...total, ...counted(stillProcessing, `${words} and still processing`)] : total;
+  });
+  if (parts.length === 0) return nothing;
+  const uncertainty = unverified > 0 ? ` (${formatCount(unverified)} not verified)` : '';
+  const seconds = (now - (startedAt ?? run.startedAt)) / 1000;
+  const sent = queued > 0 ? '' : `; ${formatBytes(bytesSent)} sent in ${formatDuration(seconds)}`;
+  return `${parts.join(', ')}${uncertainty}${sent}`;
+}
 
-  /** True if files failed, other than those whose processing had failed before, or another run is uploading them. */
-  get hasUnsent(): boolean {
-    return this.#failed.length - this.#failedBefore + this.#counts.busy > 0;
-  }
+/** Says how many files a planned stop has left. */
+export function formatPlannedStop(
+  { message }: CodedError,
+  { outcomes }: RunState,
+  { remaining, plan: { isComplete } }: RunResult,
+  hint = 'run the same command again to continue',
+) {
+  const count = remaining + outcomes.interrupted;
+  const left = isComplete ? `${pluralize(count, 'file')} remaining` : 'before all files were found';
+  const text = count > 0 || !isComplete ? `${message}, ${left}; ${hint}` : message;
+  return { message, files_remaining_count: isComplete ? count : null, hint, text };
+}
 
-  /** Formats the summary, such as "437 uploaded, 12 already uploaded; 1.2 GiB in 3:20", or `nothing`. */
-  format(now: number, left: number, isWaited: boolean, nothing = 'nothing to upload'): string {
-    const { uploaded, interrupted, queued } = this.#counts;
-    const totals = { ...this.#counts, uploaded: uploaded - this.#processing, interrupted: interrupted + left };
-    const parts = outcomeNames.flatMap((name) => {
-      const words = uploadOutcomes[name].summary;
-      const hint = hints[name] ? ` (${hints[name]})` : '';
-      const total = countOf(totals[name], `${words}${name === 'uploaded' && isWaited ? ' and ready' : hint}`);
-      return name === 'uploaded' ? [...total, ...countOf(this.#processing, `${words} and still processing`)] : total;
-    });
-    if (parts.length === 0) return nothing;
-    const uncertainty = this.#unverified > 0 ? ` (${formatCount(this.#unverified)} not verified)` : '';
-    const seconds = (now - this.#startedAt) / 1000;
-    const sent = queued > 0 ? '' : `; ${formatBytes(this.#bytesSent)} sent in ${formatDuration(seconds)}`;
-    return `${parts.join(', ')}${uncertainty}${sent}`;
-  }
-
-  failure({ stopReason, remaining }: RunResult): CodedError | undefined {
-    const first = this.#failed[0]?.error;
-    // Each error is prefixed with its file, also the first.
-    const failures = this.#failed.map(({ error, path }) => error.withSubject(path));
-    const isState = stopReason?.kind === 'state';
-    const unfinished = remaining + this.#counts.interrupted + this.#counts.busy + (isState ? this.#notUploaded : 0);
-    const files = this.#files + remaining;
+/** Returns the error of a run of several files. */
+export function failureOfRun(
+  { outcomes: { busy, interrupted }, failures: failed, files: known }: RunState,
+  { stopReason, remaining }: RunResult,
+  redactor: Redactor,
+): CodedError | undefined {
+  // Each error is prefixed with its file, also the first.
+  const failures = failed.flatMap(({ error, file }) => error?.withSubject(shownPathOf(file)) ?? []);
+  const notUploaded = failed.filter(({ uploaded }) => !uploaded).length;
+  if (stopReason && !isPlannedStop(stopReason)) {
+    const isState = stopReason.kind === 'state';
+    const unfinished = remaining + interrupted + busy + (isState ? notUploaded : 0);
+    const files = known + remaining;
     const uploaded = `${formatCount(files - unfinished)} of ${formatCount(files)} files are uploaded`;
-    if (stopReason && !isPlannedStop(stopReason))
-      return new CodedError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
-        ...stopReason.explanation,
-        remedy: undefined,
-        hint: [
-          hintOf(stopReason),
-          unfinished > 0 &&
-            `${formatCount(unfinished)} ${unfinished === 1 ? 'file' : 'files'} remaining${isState ? '' : ': run the same command again to continue'}`,
-        ]
-          .filter(Boolean)
-          .join('; '),
-        details: {
-          files_remaining_count: unfinished,
-          failures: failures.map((failure) => this.#redactor.errorRecord(failure)),
-        },
-      });
-    const { busy } = this.#counts;
-    if (!first && busy === 0) return undefined;
-    const skips = 'run the same command again: it skips the files that are already uploaded';
-    const isProcessing = this.#failed.every(({ error }) => error.explanation.code === 'processing_failed');
-    const failedHint = this.#failed.length > 0 && isProcessing ? processingHint : undefined;
-    const afterOthers = busy > 0 ? `once the other run has finished, ${skips}` : undefined;
-    return partialFailure(
-      this.#problem(),
-      failures,
-      this.#notUploaded > 0 ? `fix the errors, then ${skips}` : (afterOthers ?? failedHint),
-    );
+    const left = `${pluralize(unfinished, 'file')} remaining${isState ? '' : ': run the same command again to continue'}`;
+    return new CodedError(isState ? `${stopReason.message}; ${uploaded}` : stopReason.message, {
+      ...stopReason.explanation,
+      remedy: undefined,
+      hint: [hintOf(stopReason), unfinished > 0 && left].filter(Boolean).join('; '),
+      details: {
+        files_remaining_count: unfinished,
+        failures: failures.map((failure) => redactor.errorRecord(failure)),
+      },
+    });
   }
-
-  #problem(): string {
-    const counted = (count: number, words: string) =>
-      `${formatCount(count)} of ${formatCount(this.#files)} files ${count === 1 ? 'was' : 'were'} ${words}`;
-    const afterwards = this.#failed.length - this.#notUploaded;
-    return [
-      ...(this.#notUploaded > 0 ? [counted(this.#notUploaded, 'not uploaded')] : []),
-      ...(this.#counts.busy > 0 ? [counted(this.#counts.busy, 'left to another run')] : []),
-      ...(afterwards > 0 ? [counted(afterwards, 'uploaded but failed afterwards')] : []),
-    ].join('; ');
-  }
+  if (failures.length + busy === 0) return undefined;
+  const counted = (count: number, words: string) =>
+    count > 0 ? [`${formatCount(count)} of ${formatCount(known)} files ${count === 1 ? 'was' : 'were'} ${words}`] : [];
+  const problem = [
+    ...counted(notUploaded, 'not uploaded'),
+    ...counted(busy, 'left to another run'),
+    ...counted(failed.length - notUploaded, 'uploaded but failed afterwards'),
+  ].join('; ');
+  const skips = 'run the same command again: it skips the files that are already uploaded';
+  const afterOthers = busy > 0 ? `once the other run has finished, ${skips}` : undefined;
+  const isProcessing =
+    failures.length > 0 && failures.every(({ explanation: { code } }) => code === 'processing_failed');
+  const ofProcessing = isProcessing ? processingHint : undefined;
+  return partialFailure(
+    problem,
+    failures,
+    notUploaded > 0 ? `fix the errors, then ${skips}` : (afterOthers ?? ofProcessing),
+  );
 }
 
 const processingHint =
   'check that the files play on your machine; mediactl rm ID, then the same command, sends one again';
 
-const countOf = (count: number, words: string) => (count > 0 ? [`${formatCount(count)} ${words}`] : []);
+/**
+ * Adds the sources that gave no file, beside others that did, to the error of a run. An error that ended the run stays
+ * as it is: the next run names the sources.
+ *
+ * @param error of the run; undefined if it succeeded
+ * @param onlyFile path of the only file, if the error is about it
+ */
+export function addEmptySources(
+  error: CodedError | undefined,
+  sources: readonly string[],
+  onlyFile?: string,
+): CodedError | undefined {
+  if (sources.length === 0) return error;
+  const isOfFiles = error?.explanation.code === 'partial_failure';
+  if (error && !isOfFiles && onlyFile === undefined) return error;
+  const empty = sources.map((path) => usageError('no files found', 'check the path').withSubject(escapeControls(path)));
+  const problem = `${pluralize(sources.length, 'source')} gave no files`;
+  if (!error) return partialFailure(problem, empty, 'check the paths');
+  const { failures = [], hint } = error.explanation;
+  return isOfFiles
+    ? partialFailure(`${error.message}; ${problem}`, [...failures, ...empty], hint)
+    : partialFailure(problem, [error.withSubject(onlyFile ?? ''), ...empty], hint);
+}

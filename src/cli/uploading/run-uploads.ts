@@ -1,11 +1,18 @@
 import { setMaxListeners } from 'node:events';
 import { CodedError, usageError } from '../../client/errors.ts';
-import type { RunOptions } from '../../client/upload/batch/batch-uploader.ts';
-import type { FollowPorts } from '../../client/upload/batch/follow-files.ts';
-import { countFiles, type Plan, totalToAttempt } from '../../client/upload/batch/plan.ts';
-import { startUploads, type UploadRunRequest } from '../../client/upload/batch/start-uploads.ts';
-import { createOutcome, plannedStop } from '../../client/upload/session/file-outcome.ts';
-import { Throttle } from '../../client/upload/session/throttle.ts';
+import type { FileMover } from '../../client/upload/batch/file-mover.ts';
+import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
+import { type RunFiles, startUploads } from '../../client/upload/batch/start-uploads.ts';
+import type { FollowPorts, UploadPorts } from '../../client/upload/batch/upload-ports.ts';
+import type { Mirror } from '../../client/upload/decide/matcher.ts';
+import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
+import {
+  createOutcome,
+  type FileOutcome,
+  leftOutOutcome,
+  plannedStop,
+} from '../../client/upload/session/file-outcome.ts';
+import type { FileChooser } from '../../client/upload/sources/file-chooser.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
 import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../client/upload/store/receipts.ts';
@@ -15,46 +22,39 @@ import type { Context } from '../context.ts';
 import { withHint } from '../error-hints.ts';
 import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { reportDecideNotice } from './decide-notices.ts';
-import { exceedsSessionLifetime } from './plan-view.ts';
-import { presentRun, type RunView } from './run-view.ts';
+import { formatPlan, reportDecideNotice, warnOfSlowUpload } from './plan-view.ts';
+import { presentRun } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
 import { saveLastUpload } from './upload-record.ts';
 
-export type RunRequest = Pick<RunView, 'verbose' | 'resultsFile'> &
-  Pick<UploadRunRequest, 'mirror' | 'mover' | 'createRun'> & {
-    sources: Pick<UploadSources, 'files' | 'failures' | 'skipped' | 'open' | 'close'> &
-      Partial<Pick<UploadSources, 'otherShardFiles' | 'inputs' | 'mayBeEmpty' | 'unusedFilters' | 'emptySources'>>;
-    folders: FolderResolver;
-    options: RunOptions;
-    receipts: Receipts | undefined;
-    /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
-    identity: readonly string[];
-    /** How the history describes changes of assets. */
-    label: Omit<FollowPorts, 'writer'>;
-    progress: ProgressMode;
-    /** Maximum upload rate in bytes per second. */
-    rateLimit?: number | undefined;
-    /** Number of requests per rate-limit window to leave for other uses. */
-    reserveRequests?: number | undefined;
-    /** Time to stop, in milliseconds since the Unix epoch, and the time as the user entered it. */
-    stopAt?: { time: number; typed: string } | undefined;
-    /** True if all files go to one folder, regardless of their directories. */
-    isFlat?: boolean;
-    /** True for a run that has no end, of which no plan is printed, and which asks nothing. */
-    isEndless?: boolean;
-    /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
-    confirmFolders?: (() => Promise<void>) | undefined;
-    /** Name of a used option that accepts only one file, to report if there are more. */
-    singleFileOption?: string;
-    /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. */
-    onComplete?: (startMark: number) => Promise<void>;
-    /** Returns the suggested next step. The default suggestion is to wait for the assets. */
-    nextStep?: (isOne: boolean) => string;
-  };
-
-export const slowUploadWarning =
-  'at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire';
+/** An upload run as a command asks for it: what the user asked for, where it goes, and how it is shown. */
+export type RunRequest = {
+  settings: UploadSettings;
+  workspace: string;
+  sources: UploadSources;
+  folders: FolderResolver;
+  receipts: Receipts | undefined;
+  mirror?: Mirror | undefined;
+  mover?: FileMover | undefined;
+  createRun?: RunFiles['createRun'];
+  /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
+  identity: readonly string[];
+  /** Describes changes of assets for the history. */
+  follow: FollowPorts;
+  progress: ProgressMode;
+  verbose: boolean;
+  resultsFile?: string | undefined;
+  /** True if all files go to one folder, regardless of their directories. */
+  isFlat?: boolean;
+  /** True for a run that has no end, of which no plan is printed, and which asks nothing. */
+  isEndless?: boolean;
+  /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
+  confirmFolders?: (() => Promise<void>) | undefined;
+  /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. Returns an error to end with. */
+  onComplete?: (startMark: number) => Promise<CodedError | undefined>;
+  /** Returns the suggested next step. The default suggestion is to wait for the assets. */
+  nextStep?: (isOne: boolean) => string;
+};
 
 /** Minimum number of files for which a run prints its plan first. */
 const minFilesForPlan = 20;
@@ -62,7 +62,7 @@ const lastUploadIntervalMs = 1_000;
 
 export async function runUploads(context: Context, request: RunRequest) {
   const { sources, onComplete, progress: mode, verbose, resultsFile } = request;
-  const { timeoutMs } = request.options;
+  const { timeoutMs } = request.settings;
   const { transport } = await context.api();
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const { run, close } = await startRun(context, request, progress);
@@ -71,16 +71,15 @@ export async function runUploads(context: Context, request: RunRequest) {
     verbose,
     resultsFile,
     waitsForReady: timeoutMs !== undefined,
-    // A getter, because the directory walk adds failures during the run.
-    get failures() {
-      return sources.failures.map(({ path, error }) => createOutcome(fileAt(path), { error }));
-    },
-    emptySources: () => sources.emptySources?.() ?? [],
+    // A function, because a directory is read during the run.
+    unsent: () => unsentFiles(sources.chooser),
+    emptySources: () => emptySourcesOf(sources),
     nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
     close,
     onEnd: async (isWhole, isIncomplete) => {
+      let failure: CodedError | undefined;
       try {
-        if (isWhole && !isIncomplete) await onComplete?.(run.startMark);
+        if (isWhole && !isIncomplete) failure = await onComplete?.(run.startMark);
         else if (onComplete)
           context.terminal.warn('nothing was moved to the trash, because some files are not uploaded yet');
       } finally {
@@ -89,6 +88,7 @@ export async function runUploads(context: Context, request: RunRequest) {
       // Not reached if the prune was refused, so that a repeated run keeps its start mark, and the
       // files that this run uploaded still do not count as existing.
       if (isWhole) await run.forget();
+      if (failure) throw failure;
     },
   });
 }
@@ -96,14 +96,16 @@ export async function runUploads(context: Context, request: RunRequest) {
 /** Starts a run. Its result is shown by the caller, who calls `close` after the last outcome. */
 export async function startRun(context: Context, request: RunRequest, progress: ProgressDisplay) {
   const { transport } = await context.api();
-  transport.connection.rateLimiter.reserve = request.reserveRequests;
+  transport.connection.rateLimiter.reserve = request.settings.reserveRequests;
   const finished = new AbortController();
   const lastUpload = createLastUploadSaver(context);
-  const run = await startUploads({
+  const ports: UploadPorts = {
     ...(await createPorts(context, request, progress)),
-    signal: runSignal(context, request.stopAt, finished.signal),
+    signal: runSignal(context, request.settings.stopAt, finished.signal),
     onUploaded: lastUpload.onUploaded,
-  });
+  };
+  const { settings, identity, createRun, sources } = request;
+  const run = await startUploads(settings, ports, { files: sources.files(), identity, createRun });
   const close = async () => {
     finished.abort();
     await request.sources.close();
@@ -112,9 +114,17 @@ export async function startRun(context: Context, request: RunRequest, progress: 
   return { run, close };
 }
 
+/** Returns the outcomes of files that are no part of a run: those that cannot be read, and those that are left out. */
+function unsentFiles({ failures, leftOut }: FileChooser): FileOutcome[] {
+  return [...failures.map(({ path, error }) => createOutcome(fileAt(path), { error })), ...leftOut.map(leftOutOutcome)];
+}
+
+/** Returns the sources that gave no file. */
+export const emptySourcesOf = ({ chooser, inputs }: UploadSources): string[] => chooser.emptySources(inputs);
+
 /** Names the filters without effect: with --prune, once the missing files are known, too. */
-export function warnOfUnusedFilters({ terminal }: Context, { unusedFilters }: RunRequest['sources']): void {
-  for (const unused of unusedFilters?.() ?? []) terminal.warn(unused);
+export function warnOfUnusedFilters({ terminal }: Context, { chooser }: UploadSources): void {
+  for (const unused of chooser.unusedFilters) terminal.warn(unused);
 }
 
 const defaultNextStep = (isOne: boolean) =>
@@ -123,21 +133,14 @@ const defaultNextStep = (isOne: boolean) =>
     : 'the assets are processing; to wait until they are ready: mediactl wait';
 
 /** Returns what the command line adds to an upload run. */
-async function createPorts(
-  context: Context,
-  request: RunRequest,
-  progress: ProgressDisplay,
-): Promise<Omit<UploadRunRequest, 'signal' | 'onUploaded'>> {
-  const { terminal, stateDir, clock } = context;
-  const { receipts, rateLimit, sources, folders, mirror, mover, createRun, options } = request;
+async function createPorts(context: Context, request: RunRequest, progress: ProgressDisplay): Promise<UploadPorts> {
+  const { terminal, stateDir } = context;
+  const { workspace, receipts, sources, folders, mirror, mover, follow } = request;
+  const library = await context.library();
   return {
-    library: await context.library(),
-    ...{ options, identity: request.identity, files: sources.files(), createRun },
+    ...{ api: library.api, workspace, comparison: { library }, receipts, folders, mirror, mover, follow },
     store: await context.state.uploads(),
-    follow: { ...request.label, writer: () => context.writer() },
-    ...{ receipts, folders, mirror, mover },
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
-    throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
     stdin: {
       spool: new Spool(stateDir),
       open: () => {
@@ -188,7 +191,7 @@ function createLastUploadSaver(context: Context) {
   };
 }
 
-function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], finished: AbortSignal): AbortSignal {
+function runSignal({ clock, signal }: Context, stopAt: UploadSettings['stopAt'], finished: AbortSignal): AbortSignal {
   const controller = new AbortController();
   if (stopAt) {
     const reason = plannedStop(`stopped ${stopAt.typed.includes(':') ? 'at' : 'after'} ${stopAt.typed}`);
@@ -204,15 +207,15 @@ function runSignal({ clock, signal }: Context, stopAt: RunRequest['stopAt'], fin
 
 async function printPlan(
   context: Context,
-  { options, rateLimit, sources, singleFileOption, isFlat, confirmFolders, createRun, onComplete }: RunRequest,
+  { settings, sources, isFlat, confirmFolders, createRun, onComplete }: RunRequest,
   plan: Plan,
   { progress, isComplete }: { progress: ProgressDisplay; isComplete: boolean },
 ): Promise<void> {
   const { terminal } = context;
-  const { files, bytes } = totalToAttempt(plan);
-  assertHasFiles(plan, sources, singleFileOption);
+  const { files, bytes } = totalToSend(plan);
+  assertHasFiles(plan, sources, settings);
   await confirmFolders?.();
-  if (options.timeoutMs !== undefined || files > 0)
+  if (settings.timeoutMs !== undefined || files > 0)
     progress.show({
       event: 'planned',
       files_total: files,
@@ -220,12 +223,12 @@ async function printPlan(
       files_skipped: countFiles(plan) - files,
     });
   if (!isComplete) return;
-  for (const kind of sources.skipped()) terminal.warn(`skipped: ${kind}`);
+  for (const warning of sources.chooser.warnings) terminal.warn(warning);
   if (!onComplete) warnOfUnusedFilters(context, sources);
   // Before an upload that can take hours. The error at its end names them again.
-  for (const path of sources.emptySources?.() ?? []) terminal.warn(`${escapeControls(path)}: no files found`);
-  if (sources.otherShardFiles)
-    terminal.info(`${pluralize(sources.otherShardFiles, 'file')} skipped: not in this shard`);
+  for (const path of emptySourcesOf(sources)) terminal.warn(`${escapeControls(path)}: no files found`);
+  const { otherShardFiles } = sources.chooser;
+  if (otherShardFiles > 0) terminal.info(`${pluralize(otherShardFiles, 'file')} skipped: not in this shard`);
   if (plan.nested > 0 && isFlat)
     terminal.warn(
       `uploading ${pluralize(plan.nested, 'file')} from subdirectories to a single folder; --create-folders mirrors the directory tree`,
@@ -233,26 +236,18 @@ async function printPlan(
   // Not with a queue, because the workers send the requests.
   const isBig = countFiles(plan) >= minFilesForPlan && files > 0 && !createRun;
   if (isBig && !progress.hidesSummary) {
-    const { formatPlan } = await import('./plan-view.ts');
     const { transport } = await context.api();
     terminal.info(formatPlan(plan, transport.connection.rateLimit, context.clock.now()));
   }
-  if (rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, rateLimit)) terminal.warn(slowUploadWarning);
+  warnOfSlowUpload(context, plan, settings);
 }
 
-/** @throws CodedError `usage` (exit 2) if there are no files, or several for an option that accepts only one */
-export function assertHasFiles(
-  plan: Plan,
-  { failures, skipped, unusedFilters, otherShardFiles = 0, mayBeEmpty = false }: RunRequest['sources'],
-  singleFileOption: string | undefined,
-): void {
+/** @throws CodedError `usage` (exit 2) if there are no files, or several with one name */
+export function assertHasFiles(plan: Plan, { chooser }: UploadSources, { about }: UploadSettings): void {
   const total = countFiles(plan);
-  if (singleFileOption && total > 1)
-    throw usageError(`${singleFileOption} works with a single file, but there are ${total}`);
-  if (total === 0 && failures.length === 0 && otherShardFiles === 0 && !mayBeEmpty)
-    throw usageError(
-      'no files found',
-      'check the paths',
-      [...skipped(), ...(unusedFilters?.() ?? [])].join(', ') || undefined,
-    );
+  if (about.name !== undefined && total > 1)
+    throw usageError(`--name works with a single file, but there are ${total}`);
+  if (total > 0 || chooser.mayBeEmpty || chooser.failures.length + chooser.otherShardFiles > 0) return;
+  const reason = [...chooser.warnings, ...chooser.unusedFilters].join(', ') || undefined;
+  throw usageError('no files found', 'check the paths', reason);
 }

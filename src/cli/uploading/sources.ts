@@ -1,26 +1,27 @@
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { isAbsolute, parse, posix, resolve } from 'node:path';
+import { isAbsolute, parse, resolve } from 'node:path';
+import type { Command, OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../client/errors.ts';
+import { isGlob } from '../../client/glob.ts';
 import { toUtf8 } from '../../client/table/text-encoding.ts';
-import type { FileWalker, PathSelector, WalkOptions } from '../../client/upload/sources/file-walker.ts';
-import { FileSource, findLocalFiles, type LocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
+import { type FileChoice, FileChooser } from '../../client/upload/sources/file-chooser.ts';
+import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
 import {
   expandName,
   isHttpUrl,
-  isInShard,
   realPathOf,
-  type Shard,
   type UploadFile,
   type UserMetadata,
 } from '../../client/upload/sources/upload-file.ts';
 import { withoutUndefined } from '../../contract/json-values.ts';
 import { escapeControls } from '../../contract/sanitize.ts';
+import { collect } from '../command.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
 
-export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles' | 'recent' | 'mayBeEmpty'> & {
+export type SourceOptions = {
   filesFrom?: string | undefined;
   manifest?: string | undefined;
   /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
@@ -30,8 +31,6 @@ export type SourceOptions = Pick<WalkOptions, 'include' | 'exclude' | 'allFiles'
   nameTemplate?: string | undefined;
   /** Tags of each asset. */
   tags?: readonly string[];
-  /** Part of the files that this machine uploads; other machines upload the rest. */
-  shard?: Shard | undefined;
   /** Directories that no local file may be outside of, with links resolved; empty to allow all. */
   roots: readonly string[];
 };
@@ -44,20 +43,8 @@ export type UploadSources = {
   /** True if any input is a directory, whose files can be in several folders. */
   hasDirectories: boolean;
   files(): AsyncIterable<UploadFile>;
-  /** True if it is no mistake that there are no files, as with --min-age and --move-to. */
-  mayBeEmpty: boolean;
-  /** Number of files in other shards. Complete after `files()` has ended. */
-  readonly otherShardFiles: number;
-  skipped(): string[];
-  /** Messages about the filters that matched nothing so far, in the walk or in a selector. */
-  unusedFilters(): string[];
-  /** Sources as the user entered them that gave no file. Complete after `files()` has ended. */
-  emptySources(): string[];
-  failures: FileWalker['failures'];
-  /** Sizes of the files that `--min-age` skipped. Complete after `files()` has ended. */
-  recentSizes: LocalFiles['recentSizes'];
-  /** Returns the predicate by which the filters and `--shard` select files of a directory, existing or not. */
-  createSelector(directory: string): Promise<PathSelector>;
+  /** Chooses the files, and knows what it has left out once `files()` has ended. */
+  chooser: FileChooser;
   open(path: string, realPath?: string): Promise<UploadSource>;
   close(): Promise<void>;
 };
@@ -67,51 +54,36 @@ export async function openSources(
   context: Context,
   given: readonly string[],
   options: SourceOptions,
+  choice: FileChoice,
 ): Promise<UploadSources> {
   const metadata = await readManifest(context, given, options);
   const inputs = [...given, ...(await readPathList(context, options)), ...metadata.keys()];
-  assertInputs(inputs, options);
+  assertInputs(inputs, choice);
   const own = context.ownFiles;
   if (options.resultsFile !== undefined) own.assertForeign(options.resultsFile);
-  const walkOptions: WalkOptions = {
-    ...options,
+  const chooser = new FileChooser(choice, {
     own,
-    names: filterNames,
-    excludedPath: await manifestOutPath(options, inputs),
-    onDuplicate: ({ path, typedPath = path }) => {
-      if (metadata.has(typedPath)) throw usageError(`the manifest lists ${path} twice`);
+    names: choiceNames,
+    outputPath: await manifestOutPath(options, inputs),
+    mayRepeat: inputs.length > 1 || inputs.some(isGlob),
+    onRepeated: ({ path, source }) => {
+      if (metadata.has(source)) throw usageError(`the manifest lists ${path} twice`);
     },
-  };
+  });
   // Only paths on the command line can be globs; paths in a list are literal.
   const typed = new Set(given);
   const local = inputs.filter((path) => !isRemote(path));
-  const walk = await findLocalFiles(local, walkOptions, (path) => typed.has(path));
+  const walk = await findLocalFiles(local, chooser, (path) => typed.has(path));
   const assertInRoots = await createRootCheck(context, options.roots);
-  const remotes = local.length < inputs.length ? await openRemotes(context, inputs) : undefined;
-  let otherShardFiles = 0;
+  const remotes = local.length < inputs.length ? await openRemotes(context, inputs, chooser) : undefined;
   return {
     inputs,
-    mayBeEmpty: options.recent !== undefined || options.mayBeEmpty === true,
+    chooser,
     hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
       const addMetadata = createMetadataAdder(metadata, options);
-      for (const files of [walk.files(), remotes?.files ?? []])
-        for await (const file of files)
-          if (!options.shard || isInShard(options.shard, file)) yield addMetadata(file);
-          else otherShardFiles++;
-    },
-    get otherShardFiles() {
-      return otherShardFiles;
-    },
-    skipped: () => walk.skipped,
-    unusedFilters: () => walk.unusedFilters,
-    emptySources: () => [...walk.emptySources, ...(remotes?.emptySources ?? [])],
-    failures: walk.failures,
-    recentSizes: walk.recentSizes,
-    createSelector: async (directory) => {
-      const isSelected = await walk.createSelector(directory);
-      return (inside) => isSelected(inside) && (!options.shard || isInShard(options.shard, candidateAt(inside)));
+      for (const files of [walk.files(), remotes?.files ?? []]) for await (const file of files) yield addMetadata(file);
     },
     open: async (path, realPath) => {
       const openRemote = remotes?.findOpener(realPath ?? path);
@@ -123,20 +95,29 @@ export async function openSources(
   };
 }
 
-/** Returns what `isInShard` needs of a file at a path that is relative to its directory, with slashes. */
-const candidateAt = (path: string) => ({ path, relativeDir: path.includes('/') ? posix.dirname(path) : '' });
-
 /** Returns true for a path of an rclone remote, unless a local file has that name. */
 export const isRclone = (path: string) => path.startsWith('rclone:') && !existsSync(path);
 export const isRemote = (path: string) => isHttpUrl(path) || isRclone(path);
 
-export const allFilesOption = ['--all-files', 'also files that other programs leave, such as .DS_Store'] as const;
+/** Adds the options that choose files by what they are, and not by when or where they are uploaded. */
+export const addChoiceOptions = <Args extends unknown[], Options extends OptionValues>(
+  command: Command<Args, Options>,
+) =>
+  command
+    .option('--include <glob>', 'only matching files and directories; can be repeated', collect, [] as string[])
+    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
+    .option('--all-files', 'also files that other programs leave, such as .DS_Store');
 
-/** Names of the filter options, for messages. */
-export const filterNames = { include: '--include', exclude: '--exclude', allFiles: '--all-files' };
+/** Names of the options that choose files, for messages. */
+export const choiceNames = {
+  include: '--include',
+  exclude: '--exclude',
+  allFiles: '--all-files',
+  minAge: '--min-age',
+};
 
-export function warnOfSkipped({ terminal }: Context, { skipped, failures }: Pick<FileWalker, 'skipped' | 'failures'>) {
-  for (const kind of skipped) terminal.warn(`skipped: ${kind}`);
+export function warnOfLeftOut({ terminal }: Context, { warnings, failures }: FileChooser): void {
+  for (const warning of warnings) terminal.warn(warning);
   for (const { path, error } of failures) terminal.warn(`${escapeControls(path)}: ${error.message}`);
 }
 
@@ -150,15 +131,16 @@ async function createRootCheck({ host }: Context, typed: readonly string[]): Pro
 /** Returns true for `/`, and on Windows for a drive. */
 export const isFileSystemRoot = (path: string) => isAbsolute(path) && parse(resolve(path)).root === resolve(path);
 
-function assertInputs(inputs: readonly string[], { shard }: SourceOptions): void {
+function assertInputs(inputs: readonly string[], choice: FileChoice): void {
   if (inputs.some(isFileSystemRoot)) throw usageError('the root directory cannot be uploaded', 'mediactl upload DIR');
   if (inputs.length === 0) throw usageError('nothing to upload', 'mediactl upload PATH');
-  if (shard && inputs.includes('-')) throw usageError('--shard does not work with stdin');
+  const option = choice.shard ? '--shard' : choice.recent ? '--min-age' : undefined;
+  if (option && inputs.includes('-')) throw usageError(`${option} does not work with stdin`);
 }
 
-async function openRemotes(context: Context, inputs: readonly string[]): Promise<RemoteSources> {
+async function openRemotes(context: Context, inputs: readonly string[], chooser: FileChooser): Promise<RemoteSources> {
   const { RemoteSources: Opened } = await import('./remote-sources.ts');
-  const remotes = new Opened(context);
+  const remotes = new Opened(context, chooser);
   await remotes.addAll(inputs.filter(isRemote)).catch(async (error) => {
     await remotes.close();
     throw error;
@@ -170,10 +152,7 @@ async function openRemotes(context: Context, inputs: readonly string[]): Promise
  * Returns a function that adds the metadata of options and manifest to each file. The manifest wins, but for tags, which
  * are added. A name of the manifest is for one file only.
  */
-function createMetadataAdder(
-  metadata: ReadonlyMap<string, UserMetadata>,
-  { nameTemplate, tags = [] }: Pick<SourceOptions, 'nameTemplate' | 'tags'>,
-) {
+function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>, { nameTemplate, tags = [] }: SourceOptions) {
   const named = new Set<string>();
   const withOptions = (file: UploadFile): UploadFile => {
     if (nameTemplate === undefined && tags.length === 0) return file;

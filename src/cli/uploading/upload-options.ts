@@ -1,14 +1,12 @@
 import { usageError } from '../../client/errors.ts';
-import type { UploadSettings } from '../../client/upload/session/upload-deps.ts';
+import { defaultSettings, type UploadSettings } from '../../client/upload/decide/upload-settings.ts';
 import type { Shard } from '../../client/upload/sources/upload-file.ts';
 import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 
-/** Default number of concurrent uploads, for a typical connection and service. */
-export const defaultTransfers = 8;
-
-type UploaderFlags = Partial<Pick<UploadSettings, 'existing'>> & {
+type UploaderFlags = {
+  existing?: UploadSettings['existing'] | undefined;
   chunkSize?: string;
   checksum?: boolean | undefined;
   requireChecksum?: boolean | undefined;
@@ -16,17 +14,16 @@ type UploaderFlags = Partial<Pick<UploadSettings, 'existing'>> & {
 
 /** Parses the uploader's options. @throws CodedError `usage` (exit 2) if one is invalid */
 export function parseUploadOptions({ settings }: Context, flags: UploaderFlags): UploadSettings {
-  const { chunkSize, existing = 'content' } = flags;
-  const { checksum = false, requireChecksum = false } = flags;
-  const chunkBytes = chunkSize === undefined ? maxChunkBytes : parseSize('--chunk-size', chunkSize);
+  const { chunkSize, existing = defaultSettings.existing, checksum = false, requireChecksum = false } = flags;
+  const chunkBytes = chunkSize === undefined ? defaultSettings.chunkBytes : parseSize('--chunk-size', chunkSize);
   if (chunkBytes < 1 || chunkBytes > maxChunkBytes)
     throw usageError(
       `--chunk-size does not accept '${chunkSize}'`,
       `use a size from 1 byte to ${maxChunkSize}`,
       'the service accepts at most 50 MiB per request',
     );
-  const idleTimeoutMs = settings.requestTimeoutMs ?? 120_000;
-  return { chunkBytes, idleTimeoutMs, existing, checksum, requireChecksum };
+  const idleTimeoutMs = settings.requestTimeoutMs ?? defaultSettings.idleTimeoutMs;
+  return { ...defaultSettings, chunkBytes, idleTimeoutMs, existing, checksum, requireChecksum };
 }
 
 /** Parses `--limit-rate` to bytes per second. @throws CodedError `usage` (exit 2) */
@@ -51,6 +48,8 @@ export function parseShard(typed: string | undefined): Shard | undefined {
     'use a value from 1/10 to 10/10; in a Kubernetes job, $((JOB_COMPLETION_INDEX + 1))/10',
   );
 }
+
+export const timeoutOption = ['--timeout <duration>', 'maximum time to wait', '30m'] as const;
 
 /** Parses `--timeout` to ms; undefined without `--wait`. @throws CodedError `usage` (exit 2) */
 export const parseWaitTimeout = (wait: boolean | undefined, timeout: string) => {

@@ -41,25 +41,10 @@ export function toUploadRecord({ terminal }: Context, outcome: FileOutcome): Upl
     asset_status: status ?? null,
     error: terminal.redactor.errorRecord(error),
     duplicate_of: null,
+    left_by: outcome.leftBy ?? null,
     moved_to: outcome.movedTo ?? null,
   };
 }
-
-/** Fields of a record, which are the columns of a results file. */
-export const uploadFields = [
-  ...['path', 'outcome', 'job_id', 'asset_uid', 'session_uid', 'asset_name', 'size_bytes', 'bytes_sent'],
-  ...[
-    'resumed_from_bytes',
-    'blake3',
-    'verified',
-    'request_count',
-    'elapsed_ms',
-    'asset_status',
-    'error',
-    'duplicate_of',
-    'moved_to',
-  ],
-] as const satisfies readonly (keyof UploadRecord)[];
 
 /** Formats how a file's upload ended, such as `uploaded, verified`. */
 export const formatResult = ({
@@ -70,6 +55,7 @@ export const formatResult = ({
   job_id,
   asset_name,
   duplicate_of,
+  left_by,
   moved_to,
 }: UploadRecord) => {
   if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
@@ -82,6 +68,7 @@ export const formatResult = ({
   const complements: { [Outcome in UploadOutcome]?: string | null } = {
     duplicate: displayText(duplicate_of ?? asset_name),
     queued: job_id,
+    left_out: left_by && `(${left_by})`,
   };
   const check = isCompared && (verified ? 'verified' : 'unverified');
   const text = [result, complements[outcome]].filter(Boolean).join(' ');

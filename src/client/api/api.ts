@@ -1,18 +1,20 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
-import type { Collection } from '../../contract/paths.ts';
+import { type Collection, paths } from '../../contract/paths.ts';
+import type { WorkspaceRecord } from '../../contract/types.ts';
 import type { Transport } from '../http/transport.ts';
-import { AssetsApi, type FindParentWorkspace } from './assets.ts';
+import { AssetsApi, type ListPorts } from './assets.ts';
 import { EmbedsApi } from './embeds.ts';
 import { FoldersApi } from './folders.ts';
+import { fetchPages, parsePage } from './pagination.ts';
 import { PlaybackApi } from './playback.ts';
+import { Resource, readPurpose } from './resource.ts';
 import { UploadSessionsApi } from './upload-sessions.ts';
-import { WorkspacesApi } from './workspaces.ts';
 
 type ResourceType<T> = new (
   transport: Transport,
   names: NameOverrides,
   collection?: Collection,
-  findParentWorkspace?: FindParentWorkspace,
+  ports?: ListPorts,
 ) => T;
 
 /** API client of one profile, with a property per resource. Resources have no state, so each use makes one. */
@@ -20,12 +22,12 @@ export class Api {
   readonly transport: Transport;
   /** Names of fields that differ from the assumed ones. */
   readonly names: NameOverrides;
-  readonly #findParentWorkspace: FindParentWorkspace | undefined;
+  readonly #ports: ListPorts;
 
-  constructor(transport: Transport, names: NameOverrides, findParentWorkspace?: FindParentWorkspace) {
+  constructor(transport: Transport, names: NameOverrides, ports: ListPorts = {}) {
     this.transport = transport;
     this.names = names;
-    this.#findParentWorkspace = findParentWorkspace;
+    this.#ports = ports;
   }
 
   get assets() {
@@ -58,11 +60,21 @@ export class Api {
 
   /** Creates a resource of this client. */
   resource<T>(Type: ResourceType<T>, collection?: Collection): T {
-    return new Type(this.transport, this.names, collection, this.#findParentWorkspace);
+    return new Type(this.transport, this.names, collection, this.#ports);
   }
 
-  /** Returns a client that shares the connection but reports its waits and requests to another observer. */
-  withObserver(observer: Parameters<Transport['withObserver']>[0]): Api {
-    return new Api(this.transport.withObserver(observer), this.names, this.#findParentWorkspace);
+  /** Returns a client that shares the connection but reports its waits, requests and gaps to another observer. */
+  withObserver({ onGap, ...observer }: Parameters<Transport['withObserver']>[0] & Pick<ListPorts, 'onGap'>): Api {
+    const ports = onGap ? { ...this.#ports, onGap } : this.#ports;
+    return new Api(this.transport.withObserver(observer), this.names, ports);
+  }
+}
+
+/** Client of the workspace list endpoint (§4). */
+class WorkspacesApi extends Resource {
+  list(): AsyncGenerator<WorkspaceRecord[]> {
+    const fetchPage = async (limit: number, offset: number) =>
+      parsePage<WorkspaceRecord>(await this.read(paths.workspaces(), readPurpose('workspaces'), { limit, offset }));
+    return fetchPages(fetchPage, { mayBeUnpaged: true }, this.names);
   }
 }

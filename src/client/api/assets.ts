@@ -1,5 +1,6 @@
-import { findParentField, parentOf, slugsOf, workspaceOf } from '../../contract/asset.ts';
+import { findParentField, parentOf, slugsOf } from '../../contract/asset.ts';
 import { type AssetFilters, activeFilters } from '../../contract/asset-filters.ts';
+import { shownWorkspace } from '../../contract/asset-workspace.ts';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { type Collection, paths } from '../../contract/paths.ts';
@@ -10,7 +11,7 @@ import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';
 import { closestSpellings } from '../spelling.ts';
-import { fetchPages, itemsOf, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
+import { fetchPages, itemsOf, type ListGap, type ListWindow, maxPagesInFlight, parsePage } from './pagination.ts';
 import { deleteRequest, parseIdentifier, parseRecord, Resource, readPurpose, writeRequest } from './resource.ts';
 import { findDifferences } from './write-check.ts';
 
@@ -23,11 +24,16 @@ export const searchesFor = (name: string): { search: string }[] =>
     ? [...new Set([name, name.normalize('NFC'), name.normalize('NFD')])].map((search) => ({ search }))
     : [];
 
-/**
- * Returns the workspace that the filter `parent` selects from: "a parent folder uid in the primary workspace" (§4).
- * Called before each request with that filter. @returns undefined if any may be meant @throws an error to stop it
- */
-export type FindParentWorkspace = () => Promise<string | undefined>;
+/** Functions that the opener of an API client provides for its lists. */
+export type ListPorts = {
+  /**
+   * Returns the workspace that the filter `parent` selects from: "a parent folder uid in the primary workspace" (§4).
+   * Called before each request with that filter. @returns undefined if any may be meant @throws an error to stop it
+   */
+  findParentWorkspace?: (() => Promise<string | undefined>) | undefined;
+  /** Called with each list of assets that lacks items of its own total. */
+  onGap?: ((gap: ListGap) => void) | undefined;
+};
 
 /**
  * Returns the error for a filter value that a service refuses and that is none of the assumed values; undefined for other
@@ -51,20 +57,18 @@ function refusedFilter(thrown: unknown, filters: AssetFilters): CodedError | und
   });
 }
 
+/** Filters of a list that is not of one folder: that of a folder is read by `FolderReader`. */
+export type ListFilters = AssetFilters & { parent?: undefined };
+
 /** Client of the videos and assets endpoints (§4), which are the same for both collections. */
 export class AssetsApi extends Resource {
   readonly #collection: Collection;
-  protected readonly findParentWorkspace: FindParentWorkspace | undefined;
+  protected readonly ports: ListPorts;
 
-  constructor(
-    transport: Transport,
-    names: NameOverrides,
-    collection: Collection = 'assets',
-    findParentWorkspace?: FindParentWorkspace,
-  ) {
+  constructor(transport: Transport, names: NameOverrides, collection: Collection = 'assets', ports: ListPorts = {}) {
     super(transport, names);
     this.#collection = collection;
-    this.findParentWorkspace = findParentWorkspace;
+    this.ports = ports;
   }
 
   /**
@@ -72,29 +76,39 @@ export class AssetsApi extends Resource {
    *   (exit 6) if a listed asset shows another workspace than that of `parent`; `usage` too for a value that the service
    *   refuses and that no known service has
    */
-  async page(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
+  page(filters: ListFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
+    return this.fetchPage(filters, limit, offset);
+  }
+
+  protected async fetchPage(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
     if (filters.tag?.includes(','))
       throw usageError(`a list cannot be filtered by several tags: ${filters.tag}`, 'give one of them');
-    const workspace = filters.parent === undefined ? undefined : await this.findParentWorkspace?.();
+    const workspace = filters.parent === undefined ? undefined : await this.ports.findParentWorkspace?.();
     const query = { ...filters, limit, offset };
     const body = await this.read(paths.collection(this.#collection), this.#read, query).catch((thrown: unknown) => {
       throw refusedFilter(thrown, filters) ?? thrown;
     });
     const page = parsePage<AssetRecord>(body);
     if (workspace === undefined) return page;
-    const other = itemsOf<AssetRecord>(page).find((asset) => !isSameUid(workspaceOf(asset) ?? workspace, workspace));
+    const shownOf = (asset: AssetRecord) => shownWorkspace(asset, this.names).uids;
+    const isElsewhere = (uids: readonly string[]) => uids.length > 0 && !uids.some((uid) => isSameUid(uid, workspace));
+    const other = itemsOf<AssetRecord>(page).find((asset) => isElsewhere(shownOf(asset)));
     if (!other) return page;
     throw new CodedError('the service lists a folder of another workspace', {
       code: 'filter_ignored',
-      reason: `asset ${other.uid} is in workspace ${workspaceOf(other)}`,
+      reason: `asset ${other.uid} is in workspace ${shownOf(other).join(', ')}`,
       remedy: ['use_uids'],
     });
   }
 
-  list(filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
+  list(filters: ListFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
+    return this.fetchList(filters, window);
+  }
+
+  protected fetchList(filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
     return fetchPages(
-      (limit, offset) => this.page(filters, limit, offset),
-      window,
+      (limit, offset) => this.fetchPage(filters, limit, offset),
+      { onGap: this.ports.onGap, ...window },
       this.names,
       // Fetch fewer pages at once when few requests remain in the rate limit window, so that a 429 stops one request
       // instead of eight.
@@ -106,11 +120,15 @@ export class AssetsApi extends Resource {
    * Lists what the searches for a name find, each asset once, or everything for a name that cannot be searched for. Their
    * names are to be compared with `normalizeName`.
    */
-  async *listNamed(name: string, filters: AssetFilters = {}, window: ListWindow = {}): AsyncGenerator<AssetRecord[]> {
+  listNamed(name: string, filters: ListFilters = {}, window: ListWindow = {}): AsyncGenerator<AssetRecord[]> {
+    return this.fetchNamed(name, filters, window);
+  }
+
+  protected async *fetchNamed(name: string, filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
     const listed = new Set<string>();
     const searches = searchesFor(name);
     for (const search of searches.length > 0 ? searches : [{}])
-      for await (const page of this.list({ ...filters, ...search }, window)) {
+      for await (const page of this.fetchList({ ...filters, ...search }, window)) {
         yield page.filter(({ uid }) => !listed.has(uid));
         for (const { uid } of page) listed.add(uid);
       }

@@ -41,7 +41,22 @@ export type ListWindow = {
   mayBeUnpaged?: boolean;
   /** Called before the first page is yielded, with the total number of items if the service reports it. */
   onTotal?: (total: number | undefined) => void;
+  /** Called at the end of a complete list with fewer items than the service says that there are. */
+  onGap?: ((gap: ListGap) => void) | undefined;
 };
+
+/** A list that ended before its total, although nobody has changed it meanwhile as far as the totals show. */
+export type ListGap = { listed: number; total: number };
+
+/** Returns the error for lists that lack items of their own total; undefined for none. */
+export function incompleteLists([gap, ...others]: readonly ListGap[]): CodedError | undefined {
+  if (!gap) return undefined;
+  const more = others.length > 0 ? `, and ${others.length} other ${others.length === 1 ? 'list' : 'lists'}` : '';
+  return new CodedError(`the list is incomplete: ${gap.listed} of ${gap.total} assets${more}`, {
+    code: 'list_incomplete',
+    reason: `the service says that there are ${gap.total}, and lists ${gap.listed}`,
+  });
+}
 
 const maxStalePages = 10;
 
@@ -54,6 +69,8 @@ type FetchPage<T> = (limit: number, offset: number) => Promise<PageEnvelope<T>>;
 
 type FetchedPage<T> = {
   items: T[];
+  /** Offset of the page, and the number of items that were asked for. */
+  at: number;
   asked: number;
   /** The `next` field as a boolean. Undefined if the service does not send that field. */
   hasNext: boolean | undefined;
@@ -64,7 +81,8 @@ type FetchedPage<T> = {
 /**
  * Yields the pages of a list in order until the list ends. Prefetches pages up to the reported total (assumption
  * A01). The total might be wrong, so the list ends only after a short page or a page without `next`. If there is no
- * total, the list ends at an empty page or at a page shorter than the first. Items are deduped by `uid`, because
+ * total, the list ends at an empty page or at a page shorter than the first. An empty page before the total may be a
+ * hole: the page with the last item of the total is read, and tells whether to read on. Items are deduped by `uid`, because
  * new items shift the offsets. If the total shrinks meanwhile, others have deleted items, and those after them have
  * moved to offsets that were already read: a complete list is then read again.
  *
@@ -74,15 +92,24 @@ type FetchedPage<T> = {
  */
 export async function* fetchPages<T extends JsonObject>(
   fetchPage: FetchPage<T>,
-  { limit = Number.POSITIVE_INFINITY, offset = 0, mayBeUnpaged = false, onTotal }: ListWindow,
+  { limit = Number.POSITIVE_INFINITY, offset = 0, mayBeUnpaged = false, onTotal, onGap }: ListWindow,
   names: NameOverrides,
   maxInFlight: () => number = () => 1,
 ): AsyncGenerator<T[]> {
   if (limit <= 0) return;
   const list = new PageReader({ fetchPage, names, mayBeUnpaged });
   for (let readings = 1; ; readings++) {
-    yield* readPages(list, { limit, offset, onTotal }, maxInFlight);
-    if (!list.hasShrunk || limit !== Number.POSITIVE_INFINITY) return;
+    let left = limit;
+    for await (const page of readPages(list, { limit, offset, onTotal }, maxInFlight)) {
+      left -= page.length;
+      yield page;
+    }
+    if (left <= 0) return;
+    if (!list.hasShrunk || limit !== Number.POSITIVE_INFINITY) {
+      const gap = list.findGap(offset);
+      if (gap) onGap?.(gap);
+      return;
+    }
     if (readings === maxReadings)
       throw new CodedError('the list is incomplete, because others delete items while it is read', {
         code: 'list_changed',
@@ -108,13 +135,14 @@ async function* readPages<T extends JsonObject>(
   let remaining = limit;
   let end = offset + limit;
   let at = offset + list.stride;
-  for (; page && page.items.length > 0; page = await prefetched.shift()) {
-    const fresh = list.dedupe(page);
+  for (; page && (page.items.length > 0 || (await list.isHole(page))); page = await prefetched.shift()) {
+    const fresh = page.items.length > 0 ? list.dedupe(page) : [];
     if (!fresh) return;
-    end += page.items.length - fresh.length;
+    end += (page.items.length || page.asked) - fresh.length;
     if (fresh.length > 0) yield fresh.slice(0, remaining);
     remaining -= fresh.length;
     if (first.isWhole || remaining <= 0) return;
+    if (prefetched.length === 0) end = Math.max(end, at + remaining); // a page may have had items of the one before
     const concurrency = Math.max(1, maxInFlight());
     while (prefetched.length < concurrency && at < Math.min(end, list.total ?? 0)) {
       const count = Math.min(list.stride, end - at);
@@ -143,6 +171,9 @@ type PageSource<T> = { fetchPage: FetchPage<T>; names: NameOverrides; mayBeUnpag
 /** Fetches the pages of one list, and learns from them how the service pages. */
 class PageReader<T extends JsonObject> {
   total: number | undefined;
+  #firstTotal: number | undefined;
+  /** True if there are items behind an empty page; undefined as long as none was seen. */
+  #hasHoles: boolean | undefined;
   /** Number of items of the first page, because a service might return smaller pages than requested. */
   stride = 0;
   readonly #list: PageSource<T>;
@@ -168,16 +199,33 @@ class PageReader<T extends JsonObject> {
     const isTotal = total !== undefined && total > 0 && (items.length === 0 || total >= at + items.length);
     this.hasShrunk ||= isTotal && total < (this.total ?? 0);
     this.total = total ?? this.total;
-    this.stride ||= items.length;
+    this.#firstTotal ??= total;
+    this.stride ||= items.length || count;
     const { next } = asObject(page);
     const hasNext = next === undefined ? undefined : Boolean(next);
     this.#usesNext ||= hasNext === true;
-    return { items, asked: count, hasNext, isWhole: Array.isArray(page) };
+    return { items, at, asked: count, hasNext, isWhole: Array.isArray(page) };
+  }
+
+  /** Returns true for an empty page before the last item of the list, which is read the first time. */
+  async isHole({ at }: FetchedPage<T>): Promise<boolean> {
+    const { total = 0 } = this;
+    if (at >= total - 1) return false;
+    this.#hasHoles ??= ((await this.readOrEnd(1, total - 1))?.items.length ?? 0) > 0;
+    return this.#hasHoles;
+  }
+
+  /** Compares what was listed from an offset to the end with the total. A total that changed cannot be compared. */
+  findGap(offset: number): ListGap | undefined {
+    const { total = 0 } = this;
+    const listed = this.#seenUids.size;
+    return total === this.#firstTotal && offset < total && offset + listed < total ? { listed, total } : undefined;
   }
 
   /** Prepares for reading the list from its beginning; items that were yielded are not yielded again. */
   startAgain(): void {
     this.hasShrunk = false;
+    this.#firstTotal = undefined;
     this.#isFirstReading = false;
   }
 
@@ -230,6 +278,8 @@ class PageReader<T extends JsonObject> {
 
   /** Asserts that the list did not end by repeating its first page. */
   assertOffsetUsed(): void {
-    if (this.#stalePages > 0 && this.#seenUids.size <= this.stride) throw offsetIgnoredError();
+    const [firstUid] = this.#seenUids;
+    const isFirstPage = this.#previousUids[0] === firstUid;
+    if (this.#stalePages > 0 && this.#seenUids.size <= this.stride && isFirstPage) throw offsetIgnoredError();
   }
 }

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
 import { asObject, type JsonObject } from '../../contract/json-values.ts';
+import { isSameUid, isUid } from '../../contract/uid.ts';
 import { asCodedError, CodedError, type Remedy } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';
@@ -82,10 +83,14 @@ function isApplied(requested: unknown, actual: unknown): boolean {
   if (Array.isArray(requested) && Array.isArray(actual))
     return requested.length === actual.length && requested.every((each, at) => isApplied(each, actual[at]));
   if (typeof requested === 'string' && typeof actual === 'object' && actual !== null)
-    return Object.values(actual).some((value) => value === requested); // a tag or parent as an object
-  if (typeof requested === 'string' && typeof actual === 'string') return requested.trim() === actual.trim();
+    return Object.values(actual).some((value) => typeof value === 'string' && isSameText(requested, value)); // a tag or parent as an object
+  if (typeof requested === 'string' && typeof actual === 'string') return isSameText(requested, actual);
   return isDeepStrictEqual(requested, actual);
 }
+
+/** Returns true for texts that differ only in how a service trims them, or writes a uid (assumption A24). */
+const isSameText = (one: string, other: string) =>
+  one.trim() === other.trim() || (isUid(one) && isUid(other) && isSameUid(one, other));
 
 function preview(value: unknown): string {
   const text = value === undefined ? 'nothing' : JSON.stringify(value);

@@ -44,7 +44,7 @@ type CellResult = { outcome: SheetOutcome; reason?: string | null; change?: Want
 export function compareCell(
   { assets }: ApplyDeps,
   comparison: RowComparison,
-  { texts, literalColumns, hashes, known, outdated, writes }: EditedRow,
+  { texts, literalColumns, hashes, known, outdated, writes, shuffled }: EditedRow,
   asset: AssetRecord,
   { column, text, now, folder }: Cell,
 ): CellResult | undefined {
@@ -61,13 +61,14 @@ export function compareCell(
   const reformatting = isTyped ? undefined : describeReformatting(normalizeCell(now ?? ''), text);
   const hasKnown = now !== undefined && known?.columns[column]?.includes(hashCell(asset.uid, column, now));
   const isBase = hasKnown || (column === 'folder' && isKnownFolder(asset.uid, known, folder));
-  if (isOutdated && !isBase) return undefined; // others have changed it since, and the table has not
+  if (isOutdated && !isBase && !options.restores) return undefined; // others have changed it since, and the table has not
   if (typeof change === 'string') return { outcome: 'invalid', reason: change };
   if (isOutdated && !options.restores)
     return {
       outcome: options.prefer === 'theirs' ? 'kept' : 'outdated',
       reason: 'it is as exported, though an earlier apply of this table changed it',
     };
+  if (shuffled?.has(column)) return { outcome: 'refused', reason: shuffledReason };
   if (reformatting) return { outcome: 'refused', reason: `a spreadsheet seems to have changed it: ${reformatting}` };
   const isNewValue = known?.columns[column] === undefined && now === '';
   if (!hashes || isBase || isNewValue || options.prefer === 'mine') return { outcome: 'planned', change };
@@ -79,6 +80,9 @@ export function compareCell(
 
 /** Reason of a cell that is not written, though it is not the same letter by letter. */
 const inexactReason = 'it differs only in spaces at the ends or in composed accents, which apply does not change';
+
+const shuffledReason =
+  'its column has the values of other rows, as if it was sorted without the others (--shuffled writes them)';
 
 /** Returns the change for a cell, or why it cannot be written. A folder to create is named by its path. */
 function toWanted(

@@ -23,7 +23,7 @@ import { fetchAssets } from './three-way.ts';
 export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOptions): Promise<ApplyPlan> {
   const plan: ApplyPlan = {
     ...{ rowCount: 0, changes: [], items: [], newFolders: [], ignoredColumns: [] },
-    ...{ found: new Map(), readCount: 0 },
+    ...{ found: new Map(), unknown: [], readCount: 0 },
   };
   if (table.columns) assertColumns(table.columns);
   const twins = new Twins(plan);
@@ -74,7 +74,23 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     if (item) plan.items.push(item);
   }
   plan.changes.sort((one, other) => one.line - other.line);
+  await leaveOthers(deps, plan);
   return plan;
+}
+
+const isElsewhere = 'it is in another workspace';
+
+/** Leaves out the assets of other workspaces, of those that the table and the list say nothing of. */
+async function leaveOthers(deps: ApplyDeps, plan: ApplyPlan): Promise<void> {
+  if (plan.unknown.length === 0) return;
+  const { unknown, others } = await deps.classify(plan.unknown);
+  plan.unknown = unknown;
+  const uids = new Set(others.map(({ uid }) => uid));
+  plan.items = plan.items.filter(({ uid }) => !uids.has(uid));
+  plan.changes = plan.changes.map((change): SheetChange => {
+    const isLeft = change.outcome === 'planned' && uids.has(change.uid ?? '');
+    return isLeft ? { ...change, outcome: 'invalid', reason: isElsewhere } : change;
+  });
 }
 
 function assertColumns(columns: readonly string[]): void {
@@ -101,6 +117,17 @@ async function compareRow(
   const asset = selected.record ?? (await assets.get(selected.uid));
   const { paths, plan } = comparison;
   const { line, edited, outdated, writes } = row;
+  // A path was looked up in the workspace in use, and a uid that somebody typed is taken as named.
+  const isAsked = row.uid !== '' && (row.hashes !== undefined || hasFolder(row));
+  const belonging = isAsked ? await deps.belongingOf(asset, row.hashes) : 'yes';
+  if (belonging === 'no') {
+    const name = asText(asset.name) ?? null;
+    return {
+      line,
+      changes: [toSheetChange(line, { uid: asset.uid, name, outcome: 'invalid', reason: isElsewhere })],
+      item: undefined,
+    };
+  }
   if (writes.some(({ item }) => item.state === 'unknown')) plan.found.set(normalizeUid(asset.uid), asset);
   const shownFolder = parentOf(asset);
   const isHidden = hasFolder(row) && shownFolder === undefined;
@@ -122,6 +149,7 @@ async function compareRow(
   }
   if (!compared.changes.some(({ outcome }) => outcome === 'planned')) return compared;
   const hidden = isHidden && folder !== undefined ? assets.folderFields(asset, folder) : {};
+  if (belonging === 'unknown' && row.hashes) plan.unknown.push(asset);
   compared.item = assetItem(assets, byUid(asset.uid, asset), wanted, hidden);
   return compared;
 }

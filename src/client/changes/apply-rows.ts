@@ -1,11 +1,27 @@
+import { sampleOf } from '../run-each.ts';
 import type { Table } from '../table/read-table.ts';
 import type { SourceWrite } from './change-history.ts';
-import { advanceHashes, createFolderPaths, type FolderPaths, type RowHashes, sheetColumns } from './sheet.ts';
+import {
+  advanceHashes,
+  createFolderPaths,
+  type EditableColumn,
+  editableColumns,
+  type FolderPaths,
+  hashCell,
+  type RowHashes,
+  sheetColumns,
+} from './sheet.ts';
 import { type ApplyDeps, type ApplyOptions, type ApplyPlan, type SheetChange, toSheetChange } from './sheet-change.ts';
 import { findEdits, fitsNone, type RowEdits, readSheetRow, type SheetRow } from './sheet-row.ts';
 
 /** A row with cells that the library has to be read for. */
-export type EditedRow = SheetRow & RowEdits & { known: RowHashes | undefined; writes: readonly SourceWrite[] };
+export type EditedRow = SheetRow &
+  RowEdits & {
+    known: RowHashes | undefined;
+    writes: readonly SourceWrite[];
+    /** Columns that were sorted without the others. */
+    shuffled?: ReadonlySet<EditableColumn>;
+  };
 
 const knownColumns: readonly string[] = [...sheetColumns, 'path'];
 
@@ -16,7 +32,7 @@ export const hasFolder = ({ edited, outdated }: EditedRow) =>
 export async function readRows(
   deps: ApplyDeps,
   table: Table,
-  { clearWith }: ApplyOptions,
+  { clearWith, isShuffled }: ApplyOptions,
   plan: ApplyPlan,
   twins: Twins,
 ): Promise<{ rows: Map<string, EditedRow>; lines: Map<string, number> }> {
@@ -53,6 +69,7 @@ export async function readRows(
     if (fitsNone(row, row.uid)) suspects.push(edited);
   }
   plan.ignoredColumns = [...ignored];
+  if (!isShuffled) markShuffled([...rows.values()]);
   if (
     suspects
       .slice(0, maxSearched)
@@ -66,6 +83,31 @@ export async function readRows(
       rows.delete(key);
     }
   return { rows, lines };
+}
+
+/** Number of cells of a column of which the other rows are searched for their values. */
+const maxCompared = 20;
+/** Share of the edited cells of a column from which it was sorted, though a few cells were edited, too. */
+const shuffledShare = 0.8;
+
+/**
+ * Marks the columns that were sorted, or moved up or down, without the column `was`: their edited cells have the exported
+ * values of other edited rows, each that of another one.
+ */
+function markShuffled(rows: readonly EditedRow[]): void {
+  for (const column of editableColumns) {
+    const edited = rows.filter((row) => row.edited[column] !== undefined && row.hashes?.columns[column]);
+    const sources = new Set<EditedRow>();
+    const compared = sampleOf(edited, maxCompared);
+    for (const row of compared) {
+      const hasValue = ({ uid, hashes }: EditedRow) =>
+        hashes?.columns[column]?.[0] === hashCell(uid, column, row.edited[column] ?? '');
+      const source = edited.find((other) => other !== row && !sources.has(other) && hasValue(other));
+      if (source) sources.add(source);
+    }
+    if (sources.size < 2 || sources.size < compared.length * shuffledShare) continue;
+    for (const row of edited) row.shuffled = new Set([...(row.shuffled ?? []), column]);
+  }
 }
 
 /** Number of rows of which the other rows are searched for their values. */

@@ -2,45 +2,45 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../contract/clock.ts';
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';
 import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
-import type { FolderNode } from '../library/folder-tree.ts';
+import { isListRefused, lookInto } from '../library/folder-reader.ts';
+import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
-import { type ItemResult, runEach } from '../run-each.ts';
+import { runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { ChangeLog, StoredChange } from './change-history.ts';
-import type { ChangeItem, ItemState, Sent, StoredItem } from './change-item.ts';
+import type { ItemState, Sent, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
-import { changeFolder, findRemainingFolders } from './folder-writes.ts';
+import { changeFolder } from './folder-writes.ts';
 import { patchOf } from './items.ts';
+import { editLock, lookAndWrite } from './look-and-write.ts';
+import { type AcceptedContent, assertDeletable } from './places.ts';
 import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
+import { readBack, type WriteResult, type Written } from './read-back.ts';
+import { createReceiptUpdate, stateErrorOf } from './receipt-update.ts';
 import { effectOf, isEmptyEdit, joinEdits } from './tag-change.ts';
-
-/** Result of the write of an item: the asset or folder afterwards, and fields that the service does not show. */
-export type Written = {
-  asset?: AssetRecord | undefined;
-  folder?: FolderNode | undefined;
-  unverifiable?: readonly string[];
-};
 
 export type WriteOptions = {
   collection?: Collection | undefined;
   /**
    * Returns how long ago the items were read, in ms. Items that were read more than two seconds ago, before a question
-   * for example, are read again, and written only where the library still has their old values. So are items with tags,
-   * if there are several, since all tags of an asset are written at once. Default: just now.
+   * for example, are read again, and written only where the library still has their old values. So are items that had to
+   * wait, and items with tags, since all tags of an asset are written at once.
    */
-  ageMs?: (() => number) | undefined;
+  ageMs: () => number;
+  /** Content with which folders are deleted. Default: none, so that the folder is looked into. */
+  acceptsContent?: AcceptedContent | undefined;
   /** True if an asset that does not exist any more counts as deleted. */
   acceptsMissing?: boolean | undefined;
 };
 
 /** Functions that a caller adds to the write of each item. */
 export type ChangeHooks = {
-  /** Throws if an item must not be written any more. Called with the lock of the change held. @returns `skip` if it is done */
+  /** Throws if an item must not be written any more. Called right before each attempt to write it. @returns `skip` if it is done */
   beforeItem?(item: StoredItem): Promise<'skip' | undefined>;
   /** Called for each item that was written, before its outcome is recorded. */
   afterItem?(item: StoredItem): Promise<unknown>;
@@ -61,8 +61,6 @@ export type CarryOutDeps = {
   folders: FolderAccess;
   onNotice(notice: ChangeNotice): void;
 };
-
-type Results = ItemResult<StoredItem, Written>[];
 
 /** Age from which values that were read are read again. */
 export const maxAgeMs = 2_000;
@@ -87,9 +85,9 @@ export async function carryOut(
   { change, items, markedCount = 0 }: { change: StoredChange; items: readonly StoredItem[]; markedCount?: number },
   options: WriteOptions,
   hooks: ChangeHooks = {},
-): Promise<Results> {
+): Promise<WriteResult[]> {
   const { library, onNotice } = deps;
-  const { ageMs = () => 0 } = options;
+  const { ageMs } = options;
   const updateReceipts = await createReceiptUpdate(deps, items);
   const checkTarget = createTargetCheck(deps, change, options);
   let isReported = false;
@@ -100,7 +98,7 @@ export async function carryOut(
   const record = (item: StoredItem, state: ItemState, error?: CodedError) =>
     store.setItemState(change.id, [item], state, error?.message).catch(notRecorded);
   const marks = createMarks(store, change, items, markedCount);
-  const isStale = (item: StoredItem) => ageMs() > maxAgeMs || (items.length > 1 && !isEmptyEdit(item.tags));
+  const isStale = (item: StoredItem) => ageMs() > maxAgeMs || !isEmptyEdit(item.tags);
   const run: ItemRun = { deps, store, change, options, hooks, marks, updateReceipts, checkTarget, isStale, record };
   // Folders are changed one after the other, since one may be inside another.
   const hasFolders = items.some(({ kind }) => kind === 'folder');
@@ -117,9 +115,12 @@ export async function carryOut(
     // Items after an error that ends the run were not attempted, and have that error, too.
     if (!written.some(({ error }) => error && endsTheRun(error)))
       await store.setState(change.id, 'finished').catch(notRecorded);
-    const results = await checkDeletedFolders(deps, written);
+    const results = await readBack({ ...deps, collection: options.collection }, written);
     for (const [at, { item, error }] of results.entries())
-      if (error && !written[at]?.error) await record(item, 'failed', error);
+      if (error && !written[at]?.error) {
+        await updateReceipts(item, 'not done');
+        await record(item, item.kind === 'folder' ? 'failed' : 'unknown', error);
+      }
     const fields = [...new Set(results.flatMap(({ value }) => value?.unverifiable ?? []))];
     if (fields.length > 0) onNotice({ kind: 'unverifiable', fields });
     return results;
@@ -149,16 +150,20 @@ async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
   const attempt: Attempt = { isRead: false, isSent: false };
   const send = async (sent: Sent | null) => {
     attempt.isRead = true;
+    if (item.after === null) await updateReceipts(item, 'sent');
     if (sent) await store.setSent(change.id, item, sent);
     attempt.isSent = true;
   };
+  const write = async (api: Api, mustLook: boolean): Promise<Written> => {
+    attempt.isSent = false;
+    if ((await hooks.beforeItem?.(item)) === 'skip') return {};
+    const isStale = mustLook || run.isStale(item);
+    return writeUnchanged(deps, options, item, { api, mustLook, isStale, send, checkTarget });
+  };
   try {
     await marks.set(item);
-    const isDone = (await hooks.beforeItem?.(item)) === 'skip';
-    const written = isDone
-      ? {}
-      : await writeUnchanged(deps, options, item, { isStale: run.isStale(item), send, checkTarget });
-    await updateReceipts(item);
+    const written = await lookAndWrite(deps.library, editLock(item.uid), write);
+    await updateReceipts(item, 'done');
     await hooks.afterItem?.(item);
     await record(item, 'done');
     return written;
@@ -166,6 +171,9 @@ async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
     const failure = asCodedError(thrown);
     const error = hooks.toError?.(failure, item) ?? failure;
     const state = stateAfter(failure, attempt, item);
+    const isGone = failure.kind === 'notFound' && !failure.explanation.isUnattributed;
+    if (item.after === null) await updateReceipts(item, isGone || state === 'unknown' ? 'gone' : 'kept');
+    else if (isGone) await updateReceipts(item, 'gone');
     // An error that ends the run is not the error of this item, which a resume retries.
     if (!endsTheRun(error)) await record(item, state, error);
     else if (state !== 'unknown') await record(item, 'pending');
@@ -215,33 +223,48 @@ function createMarks(store: ChangeLog, change: StoredChange, items: readonly Sto
 }
 
 /** Returns the conflict if the folder to move an item to is not what it was when the change was planned. */
-type TargetCheck = (item: StoredItem, toWrite: JsonObject) => Promise<CodedError | undefined>;
+type TargetCheck = (
+  item: StoredItem,
+  toWrite: JsonObject,
+  { api, mustLook }: Pick<WriteSteps, 'api' | 'mustLook'>,
+) => Promise<CodedError | undefined>;
 
 /**
  * Returns a function that checks that the folder to which an asset is moved is still at the path that it had when the
- * change was planned, if that is long ago. Fetches the folders once.
+ * change was planned, if that is long ago, or that it exists, if it had none. Fetches the folders once, and after each
+ * wait.
  */
 function createTargetCheck(
-  { library: { api }, folders }: CarryOutDeps,
+  { folders }: CarryOutDeps,
   { folderPaths }: StoredChange,
-  { ageMs = () => 0 }: WriteOptions,
+  { ageMs }: WriteOptions,
 ): TargetCheck {
-  let tree: ReturnType<FolderAccess['fetchTree']> | undefined;
-  return async ({ kind, uid, name }, toWrite) => {
+  let tree: Promise<WorkspaceFolderTree | undefined> | undefined;
+  return async ({ kind, uid, name }, toWrite, { api, mustLook }) => {
     const target = kind === 'asset' ? api.assets.folderIn(toWrite) : undefined;
-    const planned = target ? folderPaths[normalizeUid(target)] : undefined;
-    if (!target || planned === undefined || (!tree && ageMs() <= maxAgeMs)) return undefined;
-    tree ??= folders.fetchTree();
-    const now = (await tree).find(target)?.path;
-    if (now === planned) return undefined;
+    if (!target) return undefined;
+    const planned = folderPaths[normalizeUid(target)];
+    if (planned !== undefined && !tree && !mustLook && ageMs() <= maxAgeMs) return undefined;
+    if (mustLook) tree = undefined;
+    tree ??= folders.fetchTree(api).catch((thrown) => {
+      if (!isListRefused(thrown)) throw thrown;
+      return undefined; // the service decides
+    });
+    const latest = await tree;
+    const now = latest?.find(target)?.path;
+    if (!latest || (now !== undefined && now === (planned ?? now))) return undefined;
     return new CodedError(`${name ?? uid} was not moved`, {
       code: 'changed_meanwhile',
-      reason: now === undefined ? `folder ${planned} was deleted` : `folder ${planned} is now ${now}`,
+      reason: now === undefined ? `folder ${planned ?? target} was deleted` : `folder ${planned} is now ${now}`,
     });
   };
 }
 
 type WriteSteps = {
+  /** Sends the last look and the write. */
+  api: Api;
+  /** True if something else happened since the item was read: a wait, or a write of another process. */
+  mustLook: boolean;
   /** True to read the item again, and to write only what others have not changed since. */
   isStale: boolean;
   /** Called right before the request, with what is sent if that is not all. */
@@ -251,45 +274,49 @@ type WriteSteps = {
 
 async function writeUnchanged(
   deps: CarryOutDeps,
-  { collection, acceptsMissing = false }: WriteOptions,
+  { collection, acceptsMissing = false, acceptsContent }: WriteOptions,
   item: StoredItem,
-  { isStale, send, checkTarget }: WriteSteps,
+  { api, mustLook, isStale, send, checkTarget }: WriteSteps,
 ): Promise<Written> {
-  const { api } = deps.library;
+  if (mustLook) deps.folders.remember(undefined);
   // An item that was not read has nothing to be compared with, unless it may be written already.
   const isRead = isStale && (item.before !== null || item.state === 'unknown');
   if (item.after === null) {
-    if (isRead && !(await isStillThere(api, deps.folders, item))) return {};
+    if (isRead && !(await isStillThere(api, deps.folders, item))) return { isReadBack: true };
+    if (item.kind === 'folder' && acceptsContent !== 'any')
+      assertDeletable(item.name ?? item.uid, await lookInto(api, item.uid), acceptsContent);
     await send(null);
-    return deleteItem(deps, item, collection).catch((error): Written => {
+    return deleteItem(api, deps.folders, item, collection).catch((error): Written => {
       if (!acceptsMissing || asCodedError(error).kind !== 'notFound') throw error;
-      return {};
+      return { isReadBack: true };
     });
   }
   const isNothing = ({ toWrite, tags }: Unwritten) =>
     Object.keys(toWrite).length === 0 && isEmptyEdit(item.tags && effectOf(item.tags, tags));
   const planned = asPlanned(api, item);
   const unwritten = isRead || isNothing(planned) ? await readUnwritten(api, deps.folders, item) : planned;
-  const moved = await checkTarget(item, unwritten.toWrite);
+  const moved = await checkTarget(item, unwritten.toWrite, { api, mustLook });
   if (moved) {
     const isKept = ([field, value]: [string, unknown]) => api.assets.folderIn({ [field]: value }) === undefined;
     unwritten.toWrite = Object.fromEntries(Object.entries(unwritten.toWrite).filter(isKept));
     unwritten.conflict ??= moved;
   }
   const { toWrite, tags, conflict, present } = unwritten;
-  await send(sentOf(item, unwritten));
-  const written = isNothing(unwritten) ? { asset: present } : await writeItem(deps, item, toWrite, tags, collection);
+  await send(sentOf(item, unwritten, mustLook));
+  const written = isNothing(unwritten)
+    ? { asset: present }
+    : await writeItem(api, deps.folders, item, { toWrite, tags }, collection);
   if (conflict) throw conflict;
   return written;
 }
 
-/** Returns what is sent of an item, or may have been in an earlier attempt; null if that is what was planned. */
-function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten): Sent | null {
+/** Returns what is sent of an item, or may have been in an earlier attempt; null if that is certain to be what was planned. */
+function sentOf(item: StoredItem, { toWrite, done, tags, conflict }: Unwritten, isAgain: boolean): Sent | null {
   const { sent: earlier, state, tags: edit = null } = item;
   const planned: Sent = { after: item.after ?? {}, tags: edit };
   const now: Sent = { after: toWrite, tags: edit && effectOf(edit, tags) };
   const sent = state === 'unknown' ? addToSent(earlier ?? planned, now, done) : now;
-  return !conflict && !earlier && isDeepStrictEqual(sent, planned) ? null : sent;
+  return !conflict && !earlier && !isAgain && isDeepStrictEqual(sent, planned) ? null : sent;
 }
 
 /** Adds what is sent now to what an earlier attempt with an unknown outcome may have written, as far as it is there. */
@@ -303,19 +330,25 @@ function addToSent(earlier: Sent, now: Sent, done: readonly string[]): Sent {
 
 /** Sends the request that sets fields and tags of an item, and verifies the result. */
 async function writeItem(
-  { library: { api }, folders }: CarryOutDeps,
-  { kind, uid, name, before, tags }: StoredItem,
-  toWrite: JsonObject,
-  presentTags: readonly string[],
+  api: Api,
+  folders: FolderAccess,
+  { kind, uid, name, tags }: StoredItem,
+  { toWrite, tags: presentTags }: Pick<Unwritten, 'toWrite' | 'tags'>,
   collection: Collection = 'assets',
 ): Promise<Written> {
   if (kind === 'asset') {
     const { [collection]: assets } = writesOf(api);
-    return assets.write({ uid, name, ...before }, patchOf(assets, { after: toWrite, tags }, presentTags));
+    return assets.update(uid, patchOf(assets, { after: toWrite, tags }, presentTags));
   }
   const workspace = await folders.workspace();
   const latest = await folders.latestTree();
   const present = latest.find(uid);
+  const { parent } = toWrite as FolderChange;
+  if (typeof parent === 'string' && !latest.find(parent))
+    throw new CodedError(`${name ?? uid} was not moved`, {
+      code: 'changed_meanwhile',
+      reason: `folder ${parent} was deleted`,
+    });
   if (present) assertFolderChange(latest, present, toWrite as FolderChange);
   folders.remember(undefined);
   const { node, tree } = await changeFolder(api, workspace, uid, latest, toWrite as FolderChange);
@@ -324,7 +357,8 @@ async function writeItem(
 }
 
 async function deleteItem(
-  { library: { api }, folders }: CarryOutDeps,
+  api: Api,
+  folders: FolderAccess,
   { kind, uid }: StoredItem,
   collection: Collection = 'assets',
 ): Promise<Written> {
@@ -333,48 +367,6 @@ async function deleteItem(
   if (kind === 'asset') await assets.delete(uid);
   else await folderWrites.delete(await folders.workspace(), uid);
   return {};
-}
-
-/** Verifies in the folder tree that deleted folders are gone, because no response shows it (assumption A04). */
-async function checkDeletedFolders({ library, folders }: CarryOutDeps, results: Results): Promise<Results> {
-  const isDeleted = ({ item, error }: Results[number]) => item.kind === 'folder' && item.after === null && !error;
-  const uids = results.filter(isDeleted).map(({ item }) => item.uid);
-  if (uids.length === 0) return results;
-  const remaining = await findRemainingFolders(library.api, await folders.workspace(), uids);
-  return results.map((result) => {
-    const error = isDeleted(result) ? remaining.get(result.item.uid) : undefined;
-    return error ? { ...result, value: undefined, error } : result;
-  });
-}
-
-/** Returns a function that updates the receipt of an asset that was deleted or moved. Reports once if that fails. */
-async function createReceiptUpdate(
-  { library, receipts: open, onNotice }: CarryOutDeps,
-  items: readonly StoredItem[],
-): Promise<(item: StoredItem) => Promise<void>> {
-  const { assets } = library.api;
-  const hasReceipt = ({ kind, after }: ChangeItem) =>
-    kind === 'asset' && (after === null || assets.folderIn(after) !== undefined);
-  let isReported = false;
-  const failed = (thrown: unknown) => {
-    const error = stateErrorOf(thrown);
-    if (!isReported) onNotice({ kind: 'receipts_not_updated', error });
-    isReported = true;
-  };
-  const receipts = items.some(hasReceipt) ? await open().catch(failed) : undefined;
-  return async (item) => {
-    if (!receipts || !hasReceipt(item)) return;
-    const { uid, after } = item;
-    const update = after === null ? receipts.forgetAsset(uid) : receipts.moveAsset(uid, assets.folderIn(after) ?? '');
-    await update.catch(failed);
-  };
-}
-
-/** Returns an error of the state folder. @throws any other error */
-export function stateErrorOf(thrown: unknown): CodedError {
-  const error = asCodedError(thrown);
-  if (error.kind !== 'state') throw thrown;
-  return error;
 }
 
 const isConflict = ({ explanation }: CodedError) => explanation.code === 'changed_meanwhile';

@@ -39,6 +39,8 @@ export type StoredChange = Required<ChangePlan> & { id: string; startedAt: strin
 /** A change with the number of its items by state. */
 export type CountedChange = StoredChange & { [State in ItemState]: number } & {
   isRunning: boolean;
+  /** Name of its only item; null if it has several, or the name is not known. */
+  itemName: string | null;
   /** Id of the change that has undone all items of this one; null if there is none. */
   undoneBy: string | null;
   /** True if an undo of it was begun, and not undone itself. */
@@ -194,7 +196,7 @@ export class ChangeHistory {
   /** Returns the interrupted changes of the same source, newest first. */
   async #findInterrupted({ source = null, service, workspace }: ChangePlan): Promise<StoredChange[]> {
     if (source === null) return [];
-    const sql = `SELECT ${changeColumns} FROM changes WHERE source = ? AND service = ? AND workspace IS ?
+    const sql = `SELECT ${changeColumns} FROM changes WHERE source = ? AND service = ? AND (workspace IS NULL OR coalesce(?, workspace) = workspace)
       AND state = 'running' ORDER BY seq DESC`;
     const found = (await this.#database.select<ChangeRow>(sql, source, service, workspace)).map(changeOf);
     const isLocked = await Promise.all(found.map(({ id }) => this.#isLocked(id)));
@@ -236,8 +238,9 @@ export class ChangeHistory {
     const undos = await this.#findUndos(rows.map(({ id }) => id));
     const undone = undoneBy(undos);
     const begun = new Set(undos.flatMap(({ id, undoOf }) => (undone.has(id) ? [] : [undoOf])));
-    type Count = { state: ItemState; count: number };
-    const sql = 'SELECT state, count(*) AS count FROM change_items WHERE change_id = ? GROUP BY state';
+    type Count = { state: ItemState; count: number; name: string | null };
+    const sql =
+      'SELECT state, count(*) AS count, min(name) AS name FROM change_items WHERE change_id = ? GROUP BY state';
     const counted: CountedChange[] = [];
     for (const row of rows) {
       const counts = await this.#database.select<Count>(sql, row.id);
@@ -245,6 +248,7 @@ export class ChangeHistory {
         ...changeOf(row),
         ...{ pending: 0, unknown: 0, done: 0, failed: 0, conflict: 0 },
         ...Object.fromEntries(counts.map(({ state, count }) => [state, count])),
+        itemName: counts.length === 1 && counts[0]?.count === 1 ? counts[0].name : null,
         isRunning: row.state === 'running' && (await this.#isLocked(row.id)),
         undoneBy: undone.get(row.id) ?? null,
         hasUndo: begun.has(row.id),

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isEmptyEdit } from './tag-change.ts';
 
 declare const planned: unique symbol;
@@ -18,6 +19,8 @@ export type ChangeItem = {
   before: JsonObject | null;
   /** Fields to set; null to delete it. */
   after: JsonObject | null;
+  /** The record of an asset, if it was read; the history does not keep it. */
+  record?: AssetRecord | undefined;
   /** Tags to add to those that the asset has when it is written, and to remove from them. */
   tags?: SlugEdit | null | undefined;
   /** Local file that a deleted asset was uploaded from, if this machine did so. */

@@ -1,11 +1,14 @@
 import { normalizeName } from '../../contract/json-values.ts';
+import type { Api } from '../api/api.ts';
 import type { FoldersApi } from '../api/folders.ts';
 import { asCodedError, CodedError, usageError } from '../errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { fetchFolderTree } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
+import { isRootPath } from '../library/library-paths.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import { createFolder } from './folder-writes.ts';
+import { creationLock, lookAndWrite } from './look-and-write.ts';
 
 /** @throws CodedError `usage` (exit 2) for `.` and `..`, which would be names of folders */
 function namesIn(path: string): string[] {
@@ -38,9 +41,9 @@ export async function createFolderPath(
   withParents: boolean,
   onRead: (tree: WorkspaceFolderTree) => void = () => {},
 ): Promise<{ node: FolderNode; tree: WorkspaceFolderTree }> {
-  const { api } = library;
   const workspace = await library.workspace(); // may ask the user, so no lock is held yet
-  return library.withLock(async () => {
+  let createdCount = 0;
+  const created = await lookAndWrite(library, creationLock, async (api) => {
     let tree = await fetchFolderTree(api, workspace);
     onRead(tree);
     const { missing, above } = findMissingFolders(tree, names, withParents);
@@ -49,10 +52,12 @@ export async function createFolderPath(
       const parent = at?.folder.uid ?? null;
       // The tree after this write shows which field names to use for the next write.
       ({ node: at, tree } = await createFolder(api, workspace, tree, { name, parent }));
+      createdCount++;
     }
-    if (missing.length > 0) await library.foldersChanged(missing.length);
     return { node: at as FolderNode, tree };
   });
+  if (createdCount > 0) await library.foldersChanged(createdCount);
+  return created;
 }
 
 /**
@@ -110,6 +115,12 @@ function walkPath(tree: WorkspaceFolderTree, names: readonly string[]) {
   return { missing: [], above };
 }
 
+/** Returns the uid of the folder at a path; undefined for the top level, null if it does not exist. */
+export function findFolderUid(tree: WorkspaceFolderTree, path: string): string | undefined | null {
+  const { missing, above } = walkPath(tree, namesIn(path));
+  return missing.length === 0 ? above?.folder.uid : null;
+}
+
 /** Folders that other processes on this machine have created since the tree was read. */
 export type CreatedFolders = {
   find(path: string): Promise<string | undefined>;
@@ -123,8 +134,12 @@ export type FolderPathResolver = {
   pathOf(uid: string): string | undefined;
   /** Fetches the folders again before the next one is created. */
   invalidate(): void;
-  /** Takes over the folders of the library, since some were renamed or moved. */
-  refresh(): Promise<void>;
+  /**
+   * Takes over the folders of the library, since some were renamed, moved or deleted.
+   *
+   * @returns the present path of the folder that was at a path; undefined if it is gone
+   */
+  refresh(path: string): Promise<string | undefined>;
 };
 
 const maxAttemptsPerFolder = 3;
@@ -148,10 +163,9 @@ type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
 
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
 async function openFolderTree(library: Library, createdSince: SinceMark) {
-  const api = library.api.withObserver({ lane: 'bulk' });
   const workspace = await library.workspace();
   // Starts before the tree is read, since the tree might lack folders that are created from now on.
-  const createdByOthers = await createdSince(workspace);
+  let createdByOthers = await createdSince(workspace);
   let { tree } = await library.folders({ isFresh: true });
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
@@ -171,7 +185,7 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     if (uid !== undefined) created.set(path, uid);
     return uid;
   };
-  const create = async (names: readonly string[]): Promise<void> => {
+  const create = async (names: readonly string[], api: Api): Promise<void> => {
     if (!isTreeCurrent) tree = await fetchFolderTree(api, workspace);
     isTreeCurrent = true;
     if ((await lookUp(names)) !== undefined) return;
@@ -192,8 +206,10 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     isTreeCurrent = false;
   };
   const refresh = async () => {
+    // Folders that were created before may be gone. The tree is read again before the next one is created.
+    createdByOthers = await createdSince(workspace);
     ({ tree } = await library.folders());
-    isTreeCurrent = true;
+    isTreeCurrent = false;
     created.clear();
   };
   return { uidAt, lookUp, create, invalidate, refresh, pathOf: (uid: string) => tree.find(uid)?.path };
@@ -204,11 +220,13 @@ export async function createFolderPathResolver(library: Library, createdSince: S
   const { uidAt, lookUp, create, invalidate, refresh, pathOf } = await openFolderTree(library, createdSince);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
+  const createOne = (path: readonly string[]) =>
+    lookAndWrite(library, creationLock, (api) => create(path, api.withObserver({ lane: 'bulk' })));
   const createInTurn = (names: readonly string[]): Promise<string> => {
     const mine = lastCreation.then(async () => {
       for (let depth = 1; depth <= names.length; depth++) {
         const path = names.slice(0, depth);
-        if ((await lookUp(path)) === undefined) await retryCreation(() => library.withLock(() => create(path)));
+        if ((await lookUp(path)) === undefined) await retryCreation(() => createOne(path));
       }
       return uidAt(names) as string;
     });
@@ -230,7 +248,11 @@ export async function createFolderPathResolver(library: Library, createdSince: S
     },
     pathOf,
     invalidate,
-    refresh,
+    refresh: async (path) => {
+      const uid = uidAt(namesIn(path));
+      await refresh();
+      return isRootPath(path) || uidAt(namesIn(path)) !== undefined ? path : uid && pathOf(uid);
+    },
   };
 }
 

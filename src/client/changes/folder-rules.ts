@@ -1,3 +1,4 @@
+import { isUid } from '../../contract/uid.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { CodedError, usageError } from '../errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../library/folder-tree.ts';
@@ -7,13 +8,16 @@ import { descendantsOf } from '../library/library-paths.ts';
  * Checks a change of a folder, since the service accepts changes that make paths unclear.
  *
  * @throws CodedError `usage` (exit 2) for a name with a slash, `.` or `..`, and for a folder that is moved into
- *   itself; `already_exists` (exit 6) if the parent already has a folder of that name
+ *   itself; `not_found` (exit 3) if the parent does not exist; `already_exists` (exit 6) if it already has a folder
+ *   of that name
  */
 export function assertFolderChange(tree: WorkspaceFolderTree, node: FolderNode, change: FolderChange): void {
   const { name, parent } = change;
   if (name !== undefined) assertFolderName(name);
   const target = typeof parent === 'string' ? tree.find(parent) : undefined;
   if (target) assertMovable(node, target);
+  else if (isUid(parent ?? ''))
+    throw new CodedError(`${node.path} cannot be moved`, { code: 'not_found', reason: `there is no folder ${parent}` });
   assertNoTwin(tree, node, change);
 }
 

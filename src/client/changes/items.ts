@@ -28,7 +28,7 @@ export const isEnough = (
 ): boolean =>
   record ? tags === undefined || assets.tagsOf(record) !== undefined : tags === undefined && folder === undefined;
 
-const toItem = (item: Pick<ChangeItem, 'kind' | 'uid' | 'name' | 'before' | 'after' | 'tags'>) => item as ChangeItem;
+const toItem = (item: Omit<ChangeItem, keyof Pick<ChangeItem, 'localPath'> | symbol>) => item as ChangeItem;
 
 /**
  * Returns the change of a selected asset, with the values that it starts from if its record was read.
@@ -58,7 +58,7 @@ export function assetItem(
   const read = ['name', ...Object.keys(assets.folderFields(record ?? { uid }, null)), ...Object.keys(after)];
   const shownTags = edit && record ? assets.tagFields(assets.tagsOf(record) ?? []) : {};
   const before = record ? { ...assets.valuesOf(record, read), ...shownTags, ...hidden } : null;
-  return toItem({ kind: 'asset', uid, name, before, after, tags: edit ?? null });
+  return toItem({ kind: 'asset', uid, name, before, after, record, tags: edit ?? null });
 }
 
 /** Returns the change of a folder. @param after fields after the change; null to delete it */

@@ -1,20 +1,21 @@
 import type { JsonObject } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import type { Api } from '../api/api.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import { CodedError } from '../errors.ts';
+import type { FolderLookup } from '../library/folder-lookup.ts';
+import { lookInto } from '../library/folder-reader.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { FetchedTree } from '../library/library.ts';
 import type { StoredItem } from './change-item.ts';
 import { isEmptyEdit, tagsUnknown } from './tag-change.ts';
 import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
 
-/** Returns the folder of an asset whose record does not show it: its uid, null at the top level, undefined if unknown. */
-export type FolderLookup = (asset: AssetRecord) => Promise<string | null | undefined>;
-
 /** The workspace whose folders a change concerns. */
 export type FolderAccess = {
   workspace(): Promise<string>;
-  fetchTree(): Promise<WorkspaceFolderTree>;
+  /** @param api client that sends the requests, if it is not that of the library */
+  fetchTree(api?: Api): Promise<WorkspaceFolderTree>;
   /** Returns the folders as they were last read, for the names of their fields. */
   latestTree(): Promise<WorkspaceFolderTree>;
   /** Remembers the folders as they are after a change of one; undefined after another write. */
@@ -80,7 +81,7 @@ export async function readUnwritten(api: Api, folders: FolderAccess, item: Store
   const wanted = Object.fromEntries(Object.entries(after ?? {}).filter(isComparable));
   const values = asset ? await fetchValues(api, folders, asset, Object.keys(wanted)) : shown;
   const { toWrite, done, conflicts } = compareFields(api.assets, values, before, wanted);
-  const conflict = Object.keys(conflicts).length > 0 ? changedMeanwhile(name ?? uid, conflicts) : undefined;
+  const conflict = Object.keys(conflicts).length > 0 ? changedMeanwhile(item, conflicts) : undefined;
   const hidden = Object.fromEntries(Object.entries(after ?? {}).filter((entry) => !isComparable(entry)));
   return { toWrite: { ...toWrite, ...hidden }, done, tags, present: asset, conflict };
 }
@@ -91,7 +92,7 @@ export async function readUnwritten(api: Api, folders: FolderAccess, item: Store
  * @throws CodedError `changed_meanwhile` if others have changed it, or the folder is not empty
  */
 export async function isStillThere(api: Api, folders: FolderAccess, item: StoredItem): Promise<boolean> {
-  const { name, uid, before } = item;
+  const { uid, before } = item;
   const { asset, folder } = await readItem(api, folders, item);
   if (!asset && !folder) return false;
   if (before === null) return true;
@@ -101,10 +102,9 @@ export async function isStillThere(api: Api, folders: FolderAccess, item: Stored
   const shown = Object.fromEntries(Object.entries(before).filter(([field]) => field in values));
   const changed = api.assets.findDifferences(shown, values);
   if (changed.length > 0)
-    throw changedMeanwhile(name ?? uid, Object.fromEntries(changed.map((field) => [field, values[field]])));
-  const { items } = folder ? await api.assets.page({ parent: uid }, 1, 0) : { items: [] };
-  if (folder && items.length + folder.children.length > 0)
-    throw changedMeanwhile(name ?? uid, { content: 'not empty' });
+    throw changedMeanwhile(item, Object.fromEntries(changed.map((field) => [field, values[field]])));
+  if (folder && (folder.children.length > 0 || (await lookInto(api, uid)) === 'assets'))
+    throw changedMeanwhile(item, { content: 'not empty' });
   return true;
 }
 
@@ -114,5 +114,26 @@ async function readItem(
   { kind, uid }: Pick<StoredItem, 'kind' | 'uid'>,
 ): Promise<{ asset?: AssetRecord | undefined; folder?: FolderNode | undefined }> {
   if (kind === 'asset') return { asset: await getIfExists(api.assets, uid) };
-  return { folder: (await folders.fetchTree()).find(uid) };
+  return { folder: (await folders.fetchTree(api)).find(uid) };
+}
+
+/** Values of an asset on which a change was decided: texts, tags, and the uid of its folder. */
+export type SeenValues = { name?: string; description?: string; tags?: string[]; folder?: string | null };
+
+/** @throws CodedError `changed_meanwhile` with the present value, if a field has another one than was seen */
+export function assertAsSeen(assets: AssetsApi, { tags, folder, ...texts }: SeenValues, present: JsonObject): void {
+  const fields = {
+    ...texts,
+    ...(tags && assets.tagFields(tags)),
+    ...(folder !== undefined && assets.folderFields({ uid: '', ...present }, folder)),
+  };
+  const shown = Object.fromEntries(Object.entries(fields).filter(([field]) => field in present));
+  const [field] = assets.findDifferences(shown, present);
+  if (field === undefined) return;
+  const now = present[field];
+  throw new CodedError(`the ${field} was changed meanwhile`, {
+    code: 'changed_meanwhile',
+    reason: `it is ${JSON.stringify(now)} now`,
+    details: { present: now },
+  });
 }

@@ -2,9 +2,10 @@ import type { AssetRecord } from '../../contract/types.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';
+import type { Belonging, Membership } from '../library/workspace-in-use.ts';
 import type { SourceWrite } from './change-history.ts';
 import type { ChangeItem } from './change-item.ts';
-import type { EditableColumn } from './sheet.ts';
+import type { EditableColumn, RowHashes } from './sheet.ts';
 
 /**
  * Outcome of a cell, or of a whole row if the column is null. `outdated` is a cell that equals its exported value, though
@@ -45,6 +46,8 @@ export type ApplyOptions = {
   prefer: 'theirs' | 'mine' | undefined;
   /** True to write the exported value back where an earlier apply of the table gave the asset another one. */
   restores: boolean;
+  /** True to write a column whose values are those of other rows. */
+  isShuffled: boolean;
   mayCreateFolders: boolean;
   signal: AbortSignal;
 };
@@ -55,6 +58,10 @@ export type ApplyDeps = {
   tree(): Promise<WorkspaceFolderTree>;
   /** Returns the folder of an asset whose record does not show it; undefined if it is not known. */
   findFolder(asset: AssetRecord): Promise<string | null | undefined>;
+  /** Returns whether the asset of a row is in the workspace in use. @param hashes undefined if the row has none */
+  belongingOf(asset: AssetRecord, hashes: RowHashes | undefined): Promise<Belonging>;
+  /** Reads assets of which the workspace is not known, at one request each, if several workspaces are possible. */
+  classify(assets: readonly AssetRecord[]): Promise<Membership>;
   /** Returns the asset at a path such as `/Campaigns/clip.mp4`. @throws CodedError if it is not exactly one */
   findByPath(path: string): Promise<SelectedAsset>;
   /**
@@ -73,6 +80,8 @@ export type ApplyPlan = {
   newFolders: string[];
   /** Assets as they were read, by uid (`normalizeUid`), of which an earlier apply may have written something. */
   found: Map<string, AssetRecord>;
+  /** Assets to change of which the workspace is not known. */
+  unknown: AssetRecord[];
   /** Number of requests that were sent to read the assets. */
   readCount: number;
   ignoredColumns: string[];

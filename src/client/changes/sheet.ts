@@ -6,6 +6,7 @@ import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
+import type { FoundBy } from '../library/workspace-in-use.ts';
 import type { SourceWrite } from './change-history.ts';
 import { writtenOf } from './change-item.ts';
 import { applyTagEdit, isEmptyEdit } from './tag-change.ts';
@@ -75,31 +76,39 @@ export type RowHashes = {
   columns: { readonly [Column in EditableColumn]: readonly string[] | undefined };
   /** The same of the folder's uid, since the path of a folder can change. */
   folders: readonly string[] | undefined;
+  /** Hash of the workspace's uid; undefined if it was not known, or in a table of an earlier version. */
+  workspace: string | undefined;
   /** Columns that were exported with spaces at their ends, or with accents that are not composed. */
   inexact: ReadonlySet<EditableColumn>;
 };
 
-const version = 'v2';
+const [version, earlierVersion] = ['v3', 'v2'];
 const notShown = '_';
 const inexactMark = '~';
 const none: ReadonlySet<EditableColumn> = new Set();
 
 const folderHash = (uid: string, folder: string | null) => hashCell(uid, 'folder', `uid ${normalizeUid(folder ?? '')}`);
 
+const workspaceHash = (uid: string, workspace: string) =>
+  hashCell(uid, 'folder', `workspace ${normalizeUid(workspace)}`);
+
+/** Returns how the asset of a row was found: in the workspace in use, in another one, or nobody knows. */
+export const foundByRow = (uid: string, { workspace }: RowHashes, inUse: string | undefined): FoundBy =>
+  workspace === undefined || inUse === undefined
+    ? 'list'
+    : workspace === workspaceHash(uid, inUse)
+      ? 'row'
+      : 'otherRow';
+
 /** Returns true if the folder of an asset is one that the table or its applies know. */
 export const isKnownFolder = (uid: string, hashes: RowHashes | undefined, folder: string | null | undefined): boolean =>
   folder !== undefined && (hashes?.folders?.includes(folderHash(uid, folder)) ?? false);
 
 /**
- * Returns the cell `was`: version, export time, a hash per editable column, and one of the folder's uid. It begins with a
- * letter, so it is no number.
+ * Returns the cell `was`: version, export time, a hash per editable column, and one of the folder's and the workspace's uid.
+ * It begins with a letter, so it is no number.
  */
-const formatHashes = (
-  uid: string,
-  values: SheetValues,
-  folder: string | null | undefined,
-  exportedAt: number,
-): string =>
+const formatHashes = (uid: string, values: SheetValues, { folder, workspace, exportedAt }: ExportedPlace): string =>
   [
     version,
     Math.floor(exportedAt / 1000).toString(36),
@@ -109,6 +118,7 @@ const formatHashes = (
       return hashCell(uid, column, value) + (isExact(value) ? '' : inexactMark);
     }),
     folder === undefined ? notShown : folderHash(uid, folder),
+    workspace === undefined ? notShown : workspaceHash(uid, workspace),
   ].join('.');
 
 /** Returns true for a text that `normalizeCell` leaves as it is, but for its line ends. */
@@ -118,14 +128,16 @@ export const isExact = (text: string) => normalizeCell(text) === text.replace(/\
 export function parseHashes(text: string): RowHashes | undefined {
   const [found, seconds = '', ...cells] = text.split('.');
   const isValid = (hash: string) => hash === notShown || /^[\w-]{8}~?$/.test(hash);
-  const isComplete = cells.length === editableColumns.length + 1 && cells.every(isValid);
-  if (found !== version || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
+  const isEarlier = found === earlierVersion;
+  const isComplete = cells.length === editableColumns.length + (isEarlier ? 1 : 2) && cells.every(isValid);
+  if ((found !== version && !isEarlier) || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
   const hashOf = (cell = notShown) => (cell === notShown ? undefined : [cell.replace(inexactMark, '')]);
   const hashes = editableColumns.map((column, at) => [column, hashOf(cells[at])]);
   return {
     exportedAt: Number.parseInt(seconds, 36) * 1000,
     columns: Object.fromEntries(hashes),
-    folders: hashOf(cells.at(-1)),
+    folders: hashOf(cells[editableColumns.length]),
+    workspace: isEarlier ? undefined : hashOf(cells.at(-1))?.[0],
     inexact: text.includes(inexactMark)
       ? new Set(editableColumns.filter((_, at) => cells[at]?.endsWith(inexactMark)))
       : none,
@@ -192,19 +204,18 @@ export function findAppliedFolder(assets: AssetsApi, writes: readonly SourceWrit
   return undefined;
 }
 
-/**
- * Returns the row of an exported table.
- *
- * @param folder uid of the asset's folder, null for the top level, undefined if it is not known
- * @param exportedAt time before the asset was read, in ms since the epoch
- */
-export const sheetRow = (
-  asset: AssetRecord,
-  values: SheetValues,
-  folder: string | null | undefined,
-  exportedAt: number,
-) => ({
+type ExportedPlace = {
+  /** Uid of the asset's folder, null for the top level, undefined if it is not known. */
+  folder: string | null | undefined;
+  /** Uid of its workspace; undefined if it is not known. */
+  workspace: string | undefined;
+  /** Time before the asset was read, in ms since the epoch. */
+  exportedAt: number;
+};
+
+/** Returns the row of an exported table. */
+export const sheetRow = (asset: AssetRecord, values: SheetValues, place: ExportedPlace) => ({
   ...asset,
   ...values,
-  was: formatHashes(asset.uid, values, folder, exportedAt),
+  was: formatHashes(asset.uid, values, place),
 });

@@ -3,8 +3,9 @@ import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { maxPageSize } from '../api/pagination.ts';
-import { asCodedError, CodedError, endsTheRun } from '../errors.ts';
+import { asCodedError, CodedError, type Explanation, endsTheRun } from '../errors.ts';
 import { runEach } from '../run-each.ts';
+import type { ChangeItem } from './change-item.ts';
 
 /** Fields grouped by decision: to write, already as wanted, or in conflict (neither the base nor the wanted value). */
 export type FieldDecision = { toWrite: JsonObject; done: string[]; conflicts: JsonObject };
@@ -25,10 +26,15 @@ export function compareFields(
   return decision;
 }
 
+/** Returns the next step after a conflict: to see the item as it is. */
+export const nextStepOf = ({ kind, uid }: Pick<ChangeItem, 'kind' | 'uid'>): Pick<Explanation, 'remedy' | 'hint'> =>
+  kind === 'asset' ? { remedy: ['show_asset', uid, 'to see it now'] } : { hint: 'list the folders, to see it now' };
+
 /** Creates the error for an item that others have changed since the change was planned. */
-export const changedMeanwhile = (what: string, conflicts: JsonObject = {}) =>
-  new CodedError(`${what} was changed meanwhile`, {
+export const changedMeanwhile = (item: Pick<ChangeItem, 'kind' | 'uid' | 'name'>, conflicts: JsonObject = {}) =>
+  new CodedError(`${item.name ?? item.uid} was changed meanwhile`, {
     code: 'changed_meanwhile',
+    ...nextStepOf(item),
     reason: Object.entries(conflicts)
       .map(([field, value]) => `${field} is ${JSON.stringify(value)}`)
       .join('; '),

@@ -127,7 +127,7 @@ async function revert(
   const leave = (reason: string) => plan.conflicts.push({ item, reason });
   if (!shownTags && steps.some(({ tags: each }) => !isEmptyEdit(each))) leave('the service does not show its tags');
   if (Object.keys(foreign).length > 0)
-    leave(`changed meanwhile: ${changedMeanwhile('', foreign).explanation.reason ?? ''}`);
+    leave(`changed meanwhile: ${changedMeanwhile(item, foreign).explanation.reason ?? ''}`);
   if (Object.keys(after).length === 0 && isEmptyEdit(edit)) return;
   if (folder && hasTwin(tree, folder, { ...present, ...after })) {
     leave('another folder has its old path');

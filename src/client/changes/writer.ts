@@ -1,22 +1,23 @@
 import { startAge } from '../../contract/clock.ts';
-import { type JsonObject, withoutUndefined } from '../../contract/json-values.ts';
+import { withoutUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
+import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import type { FolderChange } from '../api/folders.ts';
-import { CodedError } from '../errors.ts';
+import { asCodedError, CodedError } from '../errors.ts';
+import { createFolderLookup, type FolderLookup, type LookupNotices } from '../library/folder-lookup.ts';
 import { type FolderNode, fetchFolderTree, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import type { ItemResult } from '../run-each.ts';
+import { folderPathsOf, hiddenFolderOf, withFolders } from './asset-folders.ts';
 import {
   type CarryOutDeps,
   type ChangeHooks,
   carryOut,
   markedTogether,
   maxAgeMs,
-  stateErrorOf,
   type WriteOptions,
-  type Written,
 } from './carry-out.ts';
 import {
   type ChangeHistory,
@@ -30,7 +31,10 @@ import {
 import type { ChangeItem, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
 import { assetItem, countRequests, folderItem, isEnough, type WantedChange } from './items.ts';
-import type { FolderAccess, FolderLookup } from './present-values.ts';
+import { assertDeletable, assertOwnPlaces } from './places.ts';
+import { assertAsSeen, type FolderAccess, type SeenValues } from './present-values.ts';
+import type { Written } from './read-back.ts';
+import { stateErrorOf } from './receipt-update.ts';
 import { effectOf, isEmptyEdit } from './tag-change.ts';
 import { compareFields, getIfExists } from './three-way.ts';
 
@@ -67,8 +71,8 @@ export type WriterDeps = Omit<CarryOutDeps, 'folders'> & {
   keepsHistory: boolean;
   /** Called with each change, once it was carried out. */
   onChange(outcome: ChangeOutcome): void;
-  /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
-  createFolderLookup(): Promise<FolderLookup>;
+  /** Returns what tells of the lookup of folders that records do not show. */
+  lookupNotices(): Promise<Partial<LookupNotices>>;
 };
 
 /**
@@ -104,8 +108,20 @@ export class LibraryWriter {
       (!keepsOldValues || (record !== undefined && shows(record))) &&
       (change === null || isEnough(api, record, change));
     const known: SelectedAsset[] = [];
-    for (const asset of assets) known.push(isKnown(asset) ? asset : byUid(asset.uid, await api.get(asset.uid)));
-    return { assets: known, items: known.map((asset) => assetItem(api, asset, change)) };
+    for (const asset of assets) known.push(isKnown(asset) ? asset : byUid(asset.uid, await this.#read(api, asset.uid)));
+    const items = known.map((asset) => assetItem(api, asset, change, hiddenFolderOf(this.#deps.library, asset)));
+    await this.#assertOwnPlaces(items);
+    return { assets: known, items };
+  }
+
+  /** Reads an asset. A receipt of one that is gone is forgotten, so that its file is uploaded again. */
+  #read(api: AssetsApi, uid: string): Promise<AssetRecord> {
+    return api.get(uid).catch(async (thrown) => {
+      const { kind, explanation } = asCodedError(thrown);
+      if (kind === 'notFound' && !explanation.isUnattributed)
+        await (await this.#deps.receipts().catch(() => undefined))?.forgetAsset(uid).catch(stateErrorOf);
+      throw thrown;
+    });
   }
 
   /**
@@ -119,21 +135,25 @@ export class LibraryWriter {
     if (await history.hasInterrupted({ ...change, ...place, requestCount: 0 })) await this.change(change);
   }
 
-  async #placeOf({ workspace }: LibraryChange): Promise<Pick<ChangePlan, 'service' | 'workspace' | 'profile'>> {
+  async #placeOf({ workspace, items }: LibraryChange): Promise<Pick<ChangePlan, 'service' | 'workspace' | 'profile'>> {
     const { library, profile } = this.#deps;
     const service = library.api.transport.baseUrl.origin;
-    return { service, workspace: workspace ?? (await this.#knownWorkspace()), profile };
+    return { service, workspace: workspace ?? (await this.#workspaceOf(items)), profile };
   }
 
   /** Saves a planned change in the history, then carries it out. */
   async change(change: LibraryChange, hooks: ChangeHooks = {}): Promise<ChangeOutcome> {
-    const { items, collection, ageMs, acceptsMissing, left, found, ...label } = change;
+    const { items: planned, collection, ageMs, acceptsMissing, acceptsContent, left, found, ...label } = change;
+    await this.#assertOwnPlaces(planned);
+    const { library, keepsHistory } = this.#deps;
     const place = await this.#placeOf(change);
-    const folderPaths = await this.#pathsOf(place, items);
-    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(this.#deps.library.api.assets, items) };
+    const folders = this.folderAccess(place);
+    const items = keepsHistory ? await withFolders(library.api, folders, planned) : planned;
+    const folderPaths = await folderPathsOf(library, folders, items);
+    const plan = { ...label, ...place, folderPaths, requestCount: countRequests(library.api.assets, items) };
     const details = { left, markedCount: markedTogether, outcomeOf: found && this.#outcomeIn(found) };
     const { store, saved } = await this.#save(plan, await this.#addLocalPaths(items), details);
-    const options = { collection, ageMs, acceptsMissing };
+    const options = { collection, ageMs, acceptsMissing, acceptsContent };
     return this.#carryOut(store, { ...saved, markedCount: markedTogether }, options, hooks);
   }
 
@@ -180,6 +200,7 @@ export class LibraryWriter {
   /**
    * Plans and carries out a change of one asset.
    *
+   * @param label how the history describes it, and how long ago the asset was read, if it was
    * @param seen values on which the change was decided: if the asset has others, nothing is written
    * @returns the asset after the change, and its name before, if that was read
    * @throws the error of the write
@@ -187,20 +208,28 @@ export class LibraryWriter {
   async edit(
     asset: SelectedAsset,
     change: WantedChange,
-    label: ChangeLabel,
-    seen: JsonObject = {},
+    label: ChangeLabel & Partial<Pick<LibraryChange, 'ageMs'>>,
+    seen: SeenValues = {},
   ): Promise<{ asset: AssetRecord; name: string | null; unverifiable: readonly string[] }> {
     const hasSeen = Object.keys(seen).length > 0;
+    const { ageMs = startAge(this.#deps.clock) } = label;
     const { items } = await this.plan([asset], change, { keepsOldValues: hasSeen || this.#deps.keepsHistory });
-    assertAsSeen(seen, items[0]?.before ?? {});
-    const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({ ...label, items });
+    assertAsSeen(this.#deps.library.api.assets, seen, items[0]?.before ?? {});
+    const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({
+      ...label,
+      ageMs,
+      items,
+    });
     return { asset: written, name: items[0]?.name ?? null, unverifiable };
   }
 
-  /** Moves one asset to the trash. @throws the error of the write */
-  async trash(asset: SelectedAsset, label: ChangeLabel): Promise<void> {
-    const { items } = await this.plan([asset], null, { keepsOldValues: this.#deps.keepsHistory });
-    await this.#changeOne({ ...label, items });
+  /** Moves one asset to the trash. Its parameters are those of `edit`. @throws the error of the write */
+  async trash(asset: SelectedAsset, label: Parameters<LibraryWriter['edit']>[2], seen: SeenValues = {}): Promise<void> {
+    const hasSeen = Object.keys(seen).length > 0;
+    const { ageMs = startAge(this.#deps.clock) } = label;
+    const { items } = await this.plan([asset], null, { keepsOldValues: hasSeen || this.#deps.keepsHistory });
+    assertAsSeen(this.#deps.library.api.assets, seen, items[0]?.before ?? {});
+    await this.#changeOne({ ...label, ageMs, items });
   }
 
   /**
@@ -210,10 +239,10 @@ export class LibraryWriter {
    * @throws the errors of `assertFolderChange`, and of the write
    */
   async changeFolder(node: FolderNode, change: FolderChange, label: ChangeLabel): Promise<FolderNode> {
-    const { workspace, tree } = await this.#deps.library.folders();
+    const { workspace, tree, ageMs } = await this.#deps.library.folders();
     assertFolderChange(tree, node, change);
     const items = [folderItem(node, withoutUndefined(change))];
-    const { folder = node } = await this.#changeOne({ ...label, workspace, items });
+    const { folder = node } = await this.#changeOne({ ...label, workspace, ageMs, items });
     return folder;
   }
 
@@ -240,34 +269,52 @@ export class LibraryWriter {
     return items.map((item) => (item ? { error: byItem.get(item)?.error } : { error: gone }));
   }
 
-  /** Deletes a folder of the workspace in use. The service decides whether it may have content. */
-  async deleteFolder(node: FolderNode, label: ChangeLabel): Promise<void> {
-    const { workspace } = await this.#deps.library.folders();
-    await this.#changeOne({ ...label, workspace, items: [folderItem(node, null)] });
+  /**
+   * Deletes a folder of the workspace in use.
+   *
+   * @param isRecursive true to delete it with its content, false if it must be empty
+   * @throws the errors of `assertDeletable`
+   */
+  async deleteFolder(node: FolderNode, isRecursive: boolean, label: ChangeLabel): Promise<void> {
+    const { workspace, ageMs } = await this.#deps.library.folders();
+    const acceptsContent = isRecursive ? 'any' : undefined;
+    if (!isRecursive && node.children.length > 0) assertDeletable(node.path, 'assets', undefined);
+    await this.#changeOne({ ...label, workspace, ageMs, acceptsContent, items: [folderItem(node, null)] });
+  }
+
+  async #assertOwnPlaces(items: readonly ChangeItem[]): Promise<void> {
+    const { library } = this.#deps;
+    const findTree = async () => {
+      const fetched = await library.folders({ mayAsk: false }).catch(() => library.signal.throwIfAborted());
+      return fetched?.tree;
+    };
+    await assertOwnPlaces(library, items, findTree);
   }
 
   /** Returns access to the folders of a change, by default those of the workspace in use. */
   folderAccess(change?: Pick<StoredChange, 'workspace'>): FolderAccess {
-    const { library, createFolderLookup } = this.#deps;
+    const { library, lookupNotices } = this.#deps;
     let lookup: Promise<FolderLookup> | undefined;
     const findFolder: FolderLookup = async (asset) => {
-      lookup ??= createFolderLookup();
+      lookup ??= lookupNotices().then((notices) => createFolderLookup(library, notices));
       return (await lookup)(asset);
     };
     const workspace = async () => change?.workspace ?? library.workspace();
     let latest: { tree: WorkspaceFolderTree; ageMs: () => number } | undefined;
-    const fetchTree = async () =>
-      latest && latest.ageMs() <= maxAgeMs ? latest.tree : fetchFolderTree(library.api, await workspace());
+    const remember = (tree: WorkspaceFolderTree | undefined) => {
+      latest = tree && { tree, ageMs: startAge(this.#deps.clock) };
+    };
+    const fetchTree = async (api = library.api) => {
+      if (!latest || latest.ageMs() > maxAgeMs) remember(await fetchFolderTree(api, await workspace()));
+      return (latest as NonNullable<typeof latest>).tree;
+    };
     const isOther = async () => change?.workspace && !isSameUid(change.workspace, await library.workspace());
     const latestTree = async () => {
       if (latest) return latest.tree;
       return (await isOther()) ? fetchTree() : (await library.folders()).tree;
     };
-    const remember = (tree: WorkspaceFolderTree | undefined) => {
-      latest = tree && { tree, ageMs: startAge(this.#deps.clock) };
-    };
     const remembered = async () =>
-      latest && !(await isOther()) ? { workspace: await workspace(), tree: latest.tree } : undefined;
+      latest && !(await isOther()) ? { workspace: await workspace(), ...latest } : undefined;
     return { workspace, fetchTree, latestTree, remember, remembered, findFolder };
   }
 
@@ -291,10 +338,14 @@ export class LibraryWriter {
     return outcome;
   }
 
-  /** Returns the uid of the workspace in use if that needs no request. */
-  async #knownWorkspace(): Promise<string | null> {
-    const configured = await this.#deps.library.workspaceInUse.configured();
-    return configured !== undefined && isUid(configured) ? configured : null;
+  /** Returns the uid of the workspace of all items; null if they are in several, or if that is not known without a request. */
+  async #workspaceOf(items: readonly ChangeItem[]): Promise<string | null> {
+    const { workspaceInUse } = this.#deps.library;
+    const assets = items.flatMap(({ kind, uid, record }) => (kind === 'asset' ? [record ?? { uid }] : []));
+    const found = new Set(await Promise.all(assets.map((asset) => workspaceInUse.workspaceOf(asset))));
+    if (found.size > 1) return null;
+    // What no record shows was changed in the workspace in use, as far as one is.
+    return [...found][0] ?? (await workspaceInUse.uidIfKnown('free')) ?? null;
   }
 
   /** Saves a change. If the history cannot be written, it is made all the same. */
@@ -333,28 +384,6 @@ export class LibraryWriter {
     };
   }
 
-  /** Returns the paths of the folders that items name, by uid, as far as the folders can be read. */
-  async #pathsOf({ workspace }: { workspace: string | null }, items: readonly ChangeItem[]) {
-    const { assets } = this.#deps.library.api;
-    const uidsIn = (values: JsonObject | null) => {
-      const folder = values && assets.folderIn(values);
-      return folder ? [folder] : [];
-    };
-    const isMove = ({ kind, after }: ChangeItem) => kind === 'asset' && after && assets.folderIn(after) !== undefined;
-    const uids = items.filter(isMove).flatMap(({ before, after }) => [...uidsIn(before), ...uidsIn(after)]);
-    if (uids.length === 0) return {};
-    const tree = await this.folderAccess({ workspace })
-      .latestTree()
-      .catch(() => {
-        this.#deps.library.signal.throwIfAborted();
-      });
-    const paths = uids.flatMap((uid) => {
-      const path = tree?.find(uid)?.path;
-      return path === undefined ? [] : [[normalizeUid(uid), path] as const];
-    });
-    return Object.fromEntries(paths);
-  }
-
   /** Adds the local file of each asset to delete, if this machine uploaded it, since its receipt is deleted, too. */
   async #addLocalPaths(items: readonly ChangeItem[]): Promise<ChangeItem[]> {
     const isDeleted = ({ kind, after }: ChangeItem) => kind === 'asset' && after === null;
@@ -365,18 +394,5 @@ export class LibraryWriter {
       withPaths.push(receipt ? { ...item, localPath: receipt.realPath } : item);
     }
     return withPaths;
-  }
-}
-
-/** @throws CodedError `changed_meanwhile` with the present value, if a field has another one than was seen */
-function assertAsSeen(seen: JsonObject, present: JsonObject): void {
-  for (const [field, value] of Object.entries(seen)) {
-    const now = present[field];
-    if (now === undefined || now === value || (value === '' && now === null)) continue;
-    throw new CodedError(`the ${field} was changed meanwhile`, {
-      code: 'changed_meanwhile',
-      reason: `it is ${JSON.stringify(now)} now`,
-      details: { present: now },
-    });
   }
 }

@@ -10,6 +10,8 @@ export type StatusMeaning = {
   hint?: string;
   remedy?: Remedy;
   retryable?: boolean;
+  /** Kind of server failure: `outage` if a gateway or the service reports that it is down. Reads are tried again. */
+  failure?: 'internal' | 'outage';
 };
 
 /** Purpose of a request, as error messages describe it, and the scope that it requires (§5.7, assumption A17). */

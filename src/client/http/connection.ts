@@ -10,6 +10,8 @@ import { ClientRateLimiter } from './rate-limiter.ts';
 export class Connection {
   /** Rate limit reported by the latest response. */
   rateLimit: RateWindow | undefined;
+  /** Milliseconds that the service's clock is ahead of this machine's, by the last response with a date. */
+  clockSkewMs = 0;
   requestCount = 0;
   /** True once the service, or a gateway in front of it, has responded. */
   hasConnected = false;
@@ -23,7 +25,7 @@ export class Connection {
   #publicPool: Promise<Connections> | undefined;
 
   constructor(options: ConnectionOptions) {
-    this.rateLimiter = new ClientRateLimiter(options.clock, options.maxWaitMs);
+    this.rateLimiter = new ClientRateLimiter(options.clock, options.maxWaitMs, options.maxBulkWaitMs);
     this.#options = options;
   }
 
@@ -64,6 +66,8 @@ export type ConnectionOptions = {
   clock: Clock;
   /** Maximum total time that one command spends waiting for retries and rate limits. */
   maxWaitMs: number;
+  /** Maximum total time that bulk work waits for rate limits; without a maximum by default. */
+  maxBulkWaitMs?: number | undefined;
   proxy?: ProxySettings | undefined;
   wrapFirstRequest?: WrapFirstRequest | undefined;
 };

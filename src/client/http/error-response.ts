@@ -7,6 +7,13 @@ import { retryAfterMs } from './rate-limit-headers.ts';
 
 const rerunSoon = 'run it again in a moment';
 
+const internalError = {
+  cause: 'server_error',
+  problem: 'the service had an internal error',
+  retryable: true,
+} as const satisfies StatusMeaning;
+const outage = { ...internalError, problem: 'the service is unavailable', failure: 'outage' } as const;
+
 /** Maps each known error status to the error that represents it (§7). */
 const statusMeanings: Record<number, StatusMeaning> = {
   400: { cause: 'rejected', problem: 'the service rejected the request' },
@@ -44,7 +51,11 @@ const statusMeanings: Record<number, StatusMeaning> = {
     hint: 'run the same command again',
     retryable: true,
   },
+  500: { ...internalError, failure: 'internal' },
   501: { cause: 'invalid_response', problem: 'the service does not support this' },
+  502: outage,
+  503: outage,
+  504: outage,
   507: { cause: 'storage_full', problem: 'insufficient storage space' },
   511: {
     cause: 'proxy_failed',
@@ -56,13 +67,14 @@ const statusMeanings: Record<number, StatusMeaning> = {
 const meaningOf = (status: number): StatusMeaning => {
   const row = statusMeanings[status];
   if (row) return row;
-  const isUnavailable = [502, 503, 504].includes(status);
-  const failure = isUnavailable ? 'the service is unavailable' : 'the service had an internal error';
-  if (status >= 500) return { cause: 'server_error', problem: failure, retryable: true };
+  if (status >= 500) return internalError;
   if (status >= 300 && status < 400)
     return { cause: 'invalid_response', problem: 'the service sent a redirect, which is not followed' };
   return { cause: 'unexpected_status', problem: 'unexpected response from the service' };
 };
+
+/** Returns what a status says of the service; undefined if it says nothing. */
+export const failureOfStatus = (status: number) => meaningOf(status).failure;
 
 const who = 'the service, or a gateway in front of it,';
 
@@ -97,6 +109,10 @@ function missingScope({ scope }: Purpose, message: string | undefined): string |
   return message === undefined || genericRefusal.test(message) ? reason : `${reason}; ${message}`;
 }
 
+/** Returns where a redirect leads. The address is redacted before it is shown. */
+const redirectReason = ({ status, headers: { location } }: ReceivedResponse) =>
+  status >= 300 && status < 400 && location !== undefined ? `it leads to ${location.slice(0, 200)}` : undefined;
+
 /** Converts an error response to the error that the user sees. `purpose` customizes the error for the request. */
 export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedError {
   const { status, headers, text, receivedAt } = response;
@@ -112,7 +128,7 @@ export function errorFrom(response: ReceivedResponse, purpose: Purpose): CodedEr
   return new CodedError(`${problem} (${status})`, {
     ...causeOf(row.cause),
     status,
-    reason: scopeReason ?? serviceReason.message,
+    reason: scopeReason ?? redirectReason(response) ?? serviceReason.message,
     ...(isUnexplained ? { remedy: ['check_base_url'] } : { hint: row.hint, remedy: row.remedy }),
     retryable: row.retryable ?? false,
     retryAfterSeconds: delayMs && Math.ceil(delayMs / 1000),

@@ -29,10 +29,16 @@ export function parseJsonResponse(response: ReceivedResponse): object {
     );
   const value = parseJsonOrUndefined(text);
   if (typeof value !== 'object' || value === null)
-    throw unreadable(undefined, `${url.host} sent ${headers['content-type'] ?? 'no Content-Type'}`);
+    throw unreadable(undefined, `${url.host} sent ${describeBody(text, value, headers['content-type'])}`);
   if (exceedsDepth(value, maxJsonDepth))
     throw unreadable(undefined, `it is nested more than ${maxJsonDepth} levels deep`);
   return value;
+}
+
+/** Describes a body that is no object and no array. */
+function describeBody(text: string, value: unknown, type = 'no Content-Type'): string {
+  if (text.trim() === '') return 'an empty body';
+  return value === undefined ? type : `${JSON.stringify(value).slice(0, 40)}, which is no object and no array`;
 }
 
 /** Returns true if a value nests objects and arrays deeper than `levels`. Walks level by level, not by recursion. */

@@ -11,6 +11,12 @@ export type ResponseHeaders = Record<string, string | undefined>;
 /** Minimum clock skew to correct. `Date` has a resolution of one second, and the network delays the response. */
 const minClockSkewMs = 5_000;
 
+/** Returns how far the clock of the service is ahead, in ms; undefined if a response does not say so. */
+export function clockSkewOf(headers: ResponseHeaders, receivedAt: number): number | undefined {
+  const skewMs = Date.parse(headers.date ?? '') - receivedAt;
+  return Math.abs(skewMs) > minClockSkewMs ? skewMs : undefined;
+}
+
 /**
  * Parses the `X-RateLimit-*` headers. Returns undefined unless all three are present and valid.
  *
@@ -26,9 +32,8 @@ export function readRateLimit(headers: ResponseHeaders, receivedAt?: number): Ra
   const reset = resetHeader > 1e11 && resetHeader < 1e14 ? resetHeader / 1000 : resetHeader;
   const maxResetSeconds = 8.64e12; // the largest date that JavaScript can represent
   if (![limit, remaining, reset].every(Number.isFinite) || reset > maxResetSeconds) return undefined;
-  const skewMs = receivedAt === undefined ? 0 : Date.parse(headers.date ?? '') - receivedAt;
-  const isSkewed = Math.abs(skewMs) > minClockSkewMs;
-  return { limit, remaining, resetAt: reset * 1000 - (isSkewed ? skewMs : 0) };
+  const skewMs = receivedAt === undefined ? undefined : clockSkewOf(headers, receivedAt);
+  return { limit, remaining, resetAt: reset * 1000 - (skewMs ?? 0) };
 }
 
 /**

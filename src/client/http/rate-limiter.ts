@@ -32,9 +32,12 @@ const reserveShare = 0.05;
 /** Shortest wait that is reported to the user. */
 const minReportedWaitMs = 1_000;
 
-/** Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. */
+/**
+ * Notice that requests wait or have resumed, for the user. `untilMs` is in milliseconds since the epoch. `kept` are the
+ * requests that remain, if the client's own reserve and not the service makes it wait.
+ */
 export type TransportNotice =
-  | { kind: 'rate-limited'; untilMs: number }
+  | { kind: 'rate-limited'; untilMs: number; kept?: { left: number; limit: number } }
   | { kind: 'retrying'; untilMs: number; reason: string }
   | { kind: 'resumed' };
 
@@ -58,9 +61,10 @@ export class ClientRateLimiter {
   /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
   reserve: number | undefined;
   readonly #maxWaitMs: number;
-  /** Time spent waiting since the budget was renewed, and the end of the latest wait that was counted. */
-  #spentMs = 0;
-  #waitingUntilMs = 0;
+  /** Maximum total wait of bulk work for the rate limit. */
+  readonly #bulkWaits: WaitBudget;
+  /** Waits before retries since the last response of bulk work. */
+  readonly #retryWaits: WaitBudget;
   #window: (RateWindow & { backgroundRequests: number }) | undefined;
   /** False after a response without rate limit headers, in which case requests need not be sent one at a time as probes. */
   #hasRateLimitHeaders = true;
@@ -73,10 +77,15 @@ export class ClientRateLimiter {
   /** Aborted and replaced when the state changes, which wakes the requests that wait. */
   #change = new AbortController();
 
-  /** @param maxWaitMs maximum duration of an outage to wait for, and maximum total of the waits before retries */
-  constructor(clock: Clock, maxWaitMs: number) {
+  /**
+   * @param maxWaitMs maximum duration of an outage to wait for, and maximum total of the waits before retries
+   * @param maxBulkWaitMs maximum total wait of bulk work for the rate limit
+   */
+  constructor(clock: Clock, maxWaitMs: number, maxBulkWaitMs = Number.POSITIVE_INFINITY) {
     this.#clock = clock;
     this.#maxWaitMs = maxWaitMs;
+    this.#retryWaits = new WaitBudget(clock, maxWaitMs);
+    this.#bulkWaits = new WaitBudget(clock, maxBulkWaitMs);
   }
 
   get state(): RateLimiterState {
@@ -92,23 +101,29 @@ export class ClientRateLimiter {
   /**
    * Waits until a request can be sent. The caller must then call `onResponse` or `onAbandoned`.
    *
-   * @param onNotice called when a wait of at least one second begins, and when it is over
-   * @throws the signal's reason if the signal aborts, or CodedError `reserve_too_large` (exit 2) if the reserve leaves no
-   *   requests
+   * @param on `onNotice` is called when a wait of at least one second begins, and when it is over; `beforeWait` before any
+   * @throws the signal's reason if the signal aborts, CodedError `reserve_too_large` (exit 2) if the reserve leaves no
+   *   requests, or `rate_limited` (exit 9) if bulk work would wait longer than it may
    */
-  async acquire(lane: Lane, signal: AbortSignal, onNotice: (notice: TransportNotice) => void): Promise<void> {
+  async acquire(
+    lane: Lane,
+    signal: AbortSignal,
+    { onNotice, beforeWait }: { onNotice(notice: TransportNotice): void; beforeWait?(): void },
+  ): Promise<void> {
     let untilMs: number | undefined;
     let reportedUntilMs = 0;
     const tryAcquire = () => {
       this.#assertReserve(lane);
       untilMs = this.#blockedUntil(lane);
       if (untilMs === undefined) return this.#start(lane);
+      beforeWait?.();
       // Waiting for the first response, which reports the limit, is not a rate limit wait.
       const isKnown = this.#outage !== undefined || this.#currentWindow() !== undefined;
       if (isKnown && untilMs > reportedUntilMs && untilMs - this.#clock.now() >= minReportedWaitMs) {
         reportedUntilMs = untilMs;
         const outage = { kind: 'retrying', untilMs, reason: 'the service cannot be reached' } as const;
-        onNotice(this.#outage ? outage : { kind: 'rate-limited', untilMs });
+        if (lane === 'bulk' && !this.#outage) this.#spendBulkWait(untilMs);
+        onNotice(this.#outage ? outage : { kind: 'rate-limited', untilMs, ...this.#kept() });
       }
       return undefined;
     };
@@ -160,7 +175,7 @@ export class ClientRateLimiter {
     const delayMs = Math.max(requestedMs, min429DelayMs);
     this.#pauseUntil(this.#clock.now() + delayMs);
     if (lane !== 'interactive') return 0;
-    if (this.#trySpendWait(delayMs)) return delayMs;
+    if (this.#retryWaits.trySpend(delayMs)) return delayMs;
     throw error.with({
       reason: `the service asks to wait ${Math.ceil(delayMs / 1000)} s, which would exceed the maximum wait`,
       retryAfterSeconds: Math.ceil(delayMs / 1000),
@@ -171,23 +186,34 @@ export class ClientRateLimiter {
   retryDelayMs(failuresBefore: number, { explanation }: CodedError): number | undefined {
     const { retryAfterSeconds } = explanation;
     const delayMs = retryAfterSeconds ? retryAfterSeconds * 1000 : backoff(failuresBefore, {}, this.#clock);
-    return this.#trySpendWait(delayMs) ? delayMs : undefined;
+    return this.#retryWaits.trySpend(delayMs) ? delayMs : undefined;
   }
 
   /** Resets the total wait, so that long-running work can wait for each outage separately. */
   renewWaitBudget(): void {
-    this.#spentMs = 0;
+    this.#retryWaits.renew();
   }
 
-  /** Spends the time of a wait, which concurrent waits share. Returns false, and spends nothing, past the maximum. */
-  #trySpendWait(delayMs: number): boolean {
-    const now = this.#clock.now();
-    const beginMs = Math.max(now, this.#waitingUntilMs);
-    const addedMs = Math.max(0, now + delayMs - beginMs);
-    if (this.#spentMs + addedMs > this.#maxWaitMs) return false;
-    this.#spentMs += addedMs;
-    this.#waitingUntilMs = beginMs + addedMs;
-    return true;
+  /** @throws CodedError `rate_limited` (exit 9) if bulk work would wait longer for the rate limit than it may */
+  #spendBulkWait(untilMs: number): void {
+    const delayMs = untilMs - this.#clock.now();
+    if (this.#bulkWaits.trySpend(delayMs)) return;
+    const seconds = Math.ceil(delayMs / 1000);
+    const { kept } = this.#kept();
+    const left = kept ? `; the ${kept.left} of ${kept.limit} requests that remain are kept for other commands` : '';
+    throw new CodedError('rate limit reached', {
+      code: 'rate_limited',
+      reason: `it resets in ${seconds} s, which would exceed the maximum wait${left}`,
+      retryable: true,
+      retryAfterSeconds: seconds,
+    });
+  }
+
+  /** Returns the requests of this window that bulk work leaves to others. */
+  #kept() {
+    const window = this.#currentWindow();
+    const left = (window?.remaining ?? 0) - this.#inFlight;
+    return window && left > 0 ? { kept: { left, limit: window.limit } } : {};
   }
 
   #pauseUntil(untilMs: number): void {
@@ -261,5 +287,34 @@ export class ClientRateLimiter {
     if (this.#waiting === 0) return;
     this.#change.abort();
     this.#change = new AbortController();
+  }
+}
+
+/** Total time of waits, of which concurrent ones count once. */
+class WaitBudget {
+  readonly #clock: Clock;
+  readonly #maxMs: number;
+  /** Time spent since the budget was renewed, and the end of the latest wait that was counted. */
+  #spentMs = 0;
+  #waitingUntilMs = 0;
+
+  constructor(clock: Clock, maxMs: number) {
+    this.#clock = clock;
+    this.#maxMs = maxMs;
+  }
+
+  /** Spends the time of a wait. Returns false, and spends nothing, past the maximum. */
+  trySpend(delayMs: number): boolean {
+    const now = this.#clock.now();
+    const beginMs = Math.max(now, this.#waitingUntilMs);
+    const addedMs = Math.max(0, now + delayMs - beginMs);
+    if (this.#spentMs + addedMs > this.#maxMs) return false;
+    this.#spentMs += addedMs;
+    this.#waitingUntilMs = beginMs + addedMs;
+    return true;
+  }
+
+  renew(): void {
+    this.#spentMs = 0;
   }
 }

@@ -5,10 +5,11 @@ import { retryUntil } from '../../contract/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { errorFrom } from './error-response.ts';
+import { errorFrom, failureOfStatus } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
+import type { LastLook } from './last-look.ts';
 import { foreignOrigin, isRefusal, wasNotSent } from './network-error.ts';
-import { type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
+import { clockSkewOf, type ResponseHeaders, readRateLimit } from './rate-limit-headers.ts';
 import type { Lane, TransportNotice } from './rate-limiter.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -25,6 +26,8 @@ export type TransportOptions = ConnectionOptions & {
   onWrite?: (() => void) | undefined;
   /** Priority of the requests. Interactive by default. */
   lane?: Lane | undefined;
+  /** The read that the writes of this transport depend on. */
+  look?: LastLook | undefined;
   /** Logs each request and response. The receiver must redact secrets. */
   trace?: ((line: string) => void) | undefined;
 };
@@ -34,9 +37,6 @@ export const isApiKey = (text: string) => /^[\x21-\x7e]+$/.test(text);
 
 const maxReadAttempts = 4;
 const maxRedirects = 3;
-const transientStatuses = new Set([500, 502, 503, 504]);
-/** Statuses by which a gateway or the service reports an outage. */
-const outageStatuses = new Set([502, 503, 504]);
 
 /** HTTP client for all requests. Handles authentication, origin checks, rate limiting, retries, timeouts and errors. */
 export class Transport {
@@ -50,8 +50,8 @@ export class Transport {
     this.connection = connection;
   }
 
-  /** Returns a transport that shares the connection but has another observer, signal or priority. */
-  withObserver(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal'>): Transport {
+  /** Returns a transport that shares the connection but has another observer, signal, priority or last look. */
+  withObserver(observer: Pick<TransportOptions, 'onNotice' | 'onRequest' | 'lane' | 'signal' | 'look'>): Transport {
     return new Transport({ ...this.#options, ...observer }, this.connection);
   }
 
@@ -82,8 +82,9 @@ export class Transport {
       const response = await this.#sendOnce(call);
       const { status } = response;
       if (status === 429 && retry !== 'none') throw errorFrom(response, call.purpose);
-      if (outageStatuses.has(status) && this.#isBulk) rateLimiter.onFailure();
-      if (transientStatuses.has(status) && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
+      const failure = failureOfStatus(status);
+      if (failure === 'outage' && this.#isBulk) rateLimiter.onFailure();
+      if (failure && failures + 1 < maxAttempts) throw errorFrom(response, call.purpose);
       return response;
     };
     const delayAfter = (error: CodedError) => {
@@ -150,6 +151,7 @@ export class Transport {
 
   /** Sleeps until `delayMs` are over. @throws the abort reason of the signal, by default that of this transport */
   async sleep(delayMs: number, signal = this.#options.signal): Promise<void> {
+    this.#options.look?.beforeWait();
     const closed = this.connection.closeController.signal;
     await this.clock.sleep(delayMs, AbortSignal.any([signal ?? closed, closed]));
   }
@@ -180,18 +182,21 @@ export class Transport {
 
   /** Sends a request once the rate limiter allows it, and passes what the response reports to the limiter. */
   async #sendLimited(call: ApiRequest, url: URL): Promise<ReceivedResponse> {
-    const { requestTimeoutMs, trace, onNotice, onRequest, onWrite } = this.#options;
+    const { requestTimeoutMs, trace, onNotice, onRequest, onWrite, look } = this.#options;
     const { rateLimiter, closeController } = this.connection;
     const headers = this.#headersOf(call, url);
     const isCounted = headers.authorization !== undefined;
     const signal = call.signal ?? this.#options.signal;
-    if (isCounted)
-      await rateLimiter.acquire(this.#lane, signal ?? closeController.signal, (notice) => onNotice?.(notice));
+    const waiting = { onNotice: (notice: TransportNotice) => onNotice?.(notice), beforeWait: () => look?.beforeWait() };
+    if (isCounted) await rateLimiter.acquire(this.#lane, signal ?? closeController.signal, waiting);
     const startedAt = this.clock.now();
     let response: ReceivedResponse;
     const late = signal && call.abortGraceMs ? delayAbort(signal, call.abortGraceMs) : undefined;
     try {
-      if (isCounted && !isRead(call.method)) onWrite?.();
+      if (isCounted && !isRead(call.method)) {
+        look?.assertCurrent();
+        onWrite?.();
+      }
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
       onRequest?.();
       const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
@@ -206,11 +211,13 @@ export class Transport {
     }
     const rateLimit = readRateLimit(response.headers, response.receivedAt);
     this.connection.rateLimit = rateLimit ?? this.connection.rateLimit;
-    const isFromService = !outageStatuses.has(response.status);
+    if (isCounted) this.connection.clockSkewMs = clockSkewOf(response.headers, response.receivedAt) ?? 0;
+    const isFromService = failureOfStatus(response.status) !== 'outage';
     if (isCounted) rateLimiter.onResponse(rateLimit, isFromService);
     if (this.#isBulk && isFromService) rateLimiter.renewWaitBudget();
     const duration = this.clock.now() - startedAt;
     trace?.(`< ${response.status} ${url.pathname} ${duration} ms${headerLines(response.headers)}`);
+    look?.onResponse(url, headers, response);
     return response;
   }
 
@@ -222,6 +229,7 @@ export class Transport {
     return {
       'user-agent': userAgent,
       ...call.headers,
+      ...this.#options.look?.precondition(call.method, url),
       ...(call.json !== undefined && { 'content-type': call.headers?.['content-type'] ?? 'application/json' }),
       ...(call.body && { 'content-length': String(call.body.lengthBytes) }),
       ...(isAuthenticated && { authorization: `Bearer ${apiKey}` }),

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { rangeBelow } from '../local-path.ts';
 import type { SqlValue } from '../sqlite-database.ts';
+import { withVerified } from '../upload/store/receipt-row.ts';
 import type { StateDatabase } from '../upload/store/state-database.ts';
 import type { DownloadStart } from './download.ts';
 
@@ -11,6 +12,8 @@ export type DownloadReceipt = {
   /** Origin of the service. */
   service: string;
   assetUid: string;
+  /** Uid of the workspace that the asset was in; null if that is not known. */
+  workspace: string | null;
   /** Folder or glob that was asked for, such as `/Campaigns/**`; null for single assets. */
   source: string | null;
   /** Folders between the fixed part of `source` and the asset, such as `day 1/cam a`. */
@@ -28,12 +31,18 @@ export type DownloadReceipt = {
   verified: boolean | null;
 };
 
+/** A file that this machine has uploaded from a path, or has found to be that of an asset. */
+export type UploadedFile = Pick<
+  DownloadReceipt,
+  'path' | 'assetUid' | 'name' | 'sizeBytes' | 'mtimeNs' | 'ctimeNs' | 'verified'
+>;
+
 /** A download that was not finished. `start.received` is the number of bytes that are on disk for certain. */
 type PartialDownload = { path: string; service: string; assetUid: string; start: DownloadStart };
 
 type DownloadRow = Omit<DownloadReceipt, 'verified'> & { verified: number | null };
 
-const columns = `path, service, asset AS assetUid, source, folder, name, record_size AS recordSize, size AS sizeBytes,
+const columns = `path, service, asset AS assetUid, workspace, source, folder, name, record_size AS recordSize, size AS sizeBytes,
   mtime_ns AS mtimeNs, ctime_ns AS ctimeNs, blake3, verified`;
 
 /** Records of downloads in the database of the state directory: finished ones, and those to resume. */
@@ -57,11 +66,27 @@ export class DownloadReceipts {
     return rows.find(({ ctimeNs }) => ctimeNs === null || ctimeNs === String(found.ctimeNs));
   }
 
-  /** Returns the receipts of files below a directory that were downloaded as a part of a folder or glob. */
-  async listBelow(directory: string, service: string, source: string): Promise<DownloadReceipt[]> {
+  /** Returns the receipts of files below a directory that were downloaded as a part of a folder or glob of a workspace. */
+  async listBelow(
+    directory: string,
+    { service, workspace, source }: { service: string; workspace: string | null; source: string },
+  ): Promise<DownloadReceipt[]> {
     const sql = `SELECT ${columns} FROM downloads
-      WHERE path >= ? AND path < ? AND service = ? AND source = ? AND state IN ('done', 'whole') ORDER BY path`;
-    return this.#select(sql, ...rangeBelow(directory), service, source);
+      WHERE path >= ? AND path < ? AND service = ? AND workspace = ? AND source = ? AND state IN ('done', 'whole') ORDER BY path`;
+    return this.#select(sql, ...rangeBelow(directory), service, workspace, source);
+  }
+
+  /** Returns the files below a directory whose content is known to be that of an asset by an upload or a comparison. */
+  async listUploaded(directory: string, service: string): Promise<UploadedFile[]> {
+    const sql = `SELECT path, asset AS assetUid, name, size AS sizeBytes, source_version AS mtimeNs, ctime_ns AS ctimeNs, verified
+      FROM uploads WHERE +service = ? AND path >= ? AND path < ? AND state = 'done' AND blake3 IS NOT NULL
+        AND verified IS NOT 0 AND moved_to IS NULL`;
+    const rows = await this.#database.select<Omit<UploadedFile, 'verified'> & { verified: number | null }>(
+      sql,
+      service,
+      ...rangeBelow(directory),
+    );
+    return rows.map(withVerified);
   }
 
   /** Returns true if a file was downloaded to a path, whatever is there now. */
@@ -71,8 +96,7 @@ export class DownloadReceipts {
   }
 
   async #select(sql: string, ...values: SqlValue[]): Promise<DownloadReceipt[]> {
-    const rows = await this.#database.select<DownloadRow>(sql, ...values);
-    return rows.map((row) => ({ ...row, verified: row.verified === null ? null : row.verified === 1 }));
+    return (await this.#database.select<DownloadRow>(sql, ...values)).map(withVerified);
   }
 
   /** Records a complete file durably before it gets its final name, so that it is recognized after a kill. */
@@ -90,12 +114,12 @@ export class DownloadReceipts {
   }
 
   #save(state: 'done' | 'whole', receipt: DownloadReceipt): void {
-    const { path, service, assetUid, source, folder, name, recordSize, blake3, verified, ...file } = receipt;
+    const { path, service, assetUid, workspace, source, folder, name, recordSize, blake3, verified, ...file } = receipt;
     const sql = `INSERT OR REPLACE INTO downloads
-      (path, state, service, asset, source, folder, name, record_size, size, mtime_ns, ctime_ns, blake3, verified)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+      (path, state, service, asset, workspace, source, folder, name, record_size, size, mtime_ns, ctime_ns, blake3, verified)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
     const check = verified === null ? null : Number(verified);
-    const about = [path, state, service, assetUid, source, folder, name, recordSize];
+    const about = [path, state, service, assetUid, workspace, source, folder, name, recordSize];
     this.#database.run(sql, ...about, file.sizeBytes, file.mtimeNs, file.ctimeNs, blake3, check);
   }
 

@@ -35,6 +35,8 @@ export type DownloadOutcome = {
   isLengthVerified: boolean;
   /** True if the file is complete but is not the original of the asset record. */
   isRendition: boolean;
+  /** True if it was put together from the responses to several requests. */
+  isResumed: boolean;
 };
 
 /** State of an interrupted download, from which a later process resumes it. */
@@ -97,6 +99,8 @@ class ResumableDownload {
   /** True if the last response shows where the file ends, even without a content length. */
   #isEndDelimited = false;
   #isPartial = false;
+  /** True if a response has continued what was received. */
+  #isResumed = false;
   /** Bytes at the start of the response that are received already, because its range starts before the requested one. */
   #overlap = 0;
   #isHeadAccepted = false;
@@ -199,12 +203,14 @@ class ResumableDownload {
       throw changed(this.#file.url, `its size changed from ${this.#total} to ${totalBytes} bytes`);
     this.#total ??= totalBytes;
     this.#overlap = this.received - Number(start);
+    this.#isResumed = true;
   }
 
   async #restart(): Promise<void> {
     if (!this.#file.sink.restart) throw changed(this.#file.url, 'the download can be neither resumed nor restarted');
     await this.#file.sink.restart();
     this.received = 0;
+    this.#isResumed = false;
   }
 
   finish(): DownloadOutcome {
@@ -222,6 +228,7 @@ class ResumableDownload {
       contentType: this.#contentType,
       isLengthVerified: isRecorded || this.#total !== undefined || this.#isEndDelimited,
       isRendition: !hasSize || !hasType,
+      isResumed: this.#isResumed,
     };
   }
 }

@@ -5,7 +5,7 @@ import type { AssetRecord } from '../../contract/types.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
 import { escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';
-import { assertFolderIsFlat, listFolders } from './filter-checks.ts';
+import type { FolderReader } from './folder-reader.ts';
 import type { FolderNode, WorkspaceFolderTree } from './folder-tree.ts';
 import { withoutFolderPrefix } from './library-paths.ts';
 
@@ -13,6 +13,8 @@ export type PathSearch = {
   filters?: AssetFilters;
   /** True if glob characters are part of the name. */
   isLiteral?: boolean;
+  /** True before a change, which refuses what cannot be told apart. */
+  isChange?: boolean;
   /** Called with the number of folders that are about to be listed, at one request each or more. */
   onFolderCount?(count: number): void;
 };
@@ -26,10 +28,10 @@ export type PathSearch = {
  * @throws CodedError `filter_ignored` (exit 6) if the service ignores the folder that it was asked for
  */
 export async function findAssetsByPath(
-  assets: AssetsApi,
+  reader: FolderReader,
   typed: string,
   tree: WorkspaceFolderTree,
-  { filters = {}, isLiteral = false, onFolderCount }: PathSearch = {},
+  { filters = {}, isLiteral = false, isChange, onFolderCount }: PathSearch = {},
 ): Promise<{ found: AssetRecord[]; isExact: boolean; relativeDirs: ReadonlyMap<AssetRecord, string> }> {
   const names = namesIn(typed);
   const pattern = names.join('/');
@@ -38,16 +40,10 @@ export async function findAssetsByPath(
   const name = hasGlob || filters.search !== undefined ? undefined : names.at(-1);
   const collector = new Collector(pattern, alternatives);
   const collect = async (folders: readonly FolderToList[]) => {
-    let isFlat = false; // what a service lists of one folder, it lists of each
     for (const folder of folders) {
-      // The service must not list assets of other folders, which could have a matching name.
-      for await (const { page } of listFolders(assets, [folder.parent], { filters, name }))
-        for (const asset of page) collector.add(folder, asset);
-      const below = tree.childrenOf(folder.parent);
-      const matching = isFlat || below.length === 0 ? [] : collector.all;
-      if (matching.length === 0) continue;
-      await assertFolderIsFlat(assets, { parent: folder.parent, findBelow: async () => below }, matching);
-      isFlat = true;
+      const accepts = (asset: AssetRecord) => collector.matches(folder, asset);
+      for (const asset of await reader.find(folder.parent, accepts, { filters, name, isChange }))
+        collector.add(folder, asset);
     }
   };
   const folders = hasGlob ? foldersOfGlobs(tree, alternatives) : foldersAt(tree, names.slice(0, -1));
@@ -93,13 +89,19 @@ class Collector {
     this.#fixedCount = differing < 0 ? first.length : differing;
   }
 
+  /** Returns true for an asset of a folder that is at the address, or matches the glob. */
+  matches({ path: folder }: FolderToList, { name }: AssetRecord): boolean {
+    const [text, normalized] = [asText(name) ?? '', normalizeName(folder + (asText(name) ?? ''))];
+    if (normalized === this.#normalized) return true;
+    return this.#matches(normalized) || this.#matches(normalizeName(folder + text.replaceAll('/', slashStandIn)));
+  }
+
+  /** Adds an asset that matches. */
   add({ path: folder }: FolderToList, asset: AssetRecord): void {
-    const name = asText(asset.name) ?? '';
-    const path = folder + name;
-    const normalized = normalizeName(path);
+    const path = folder + (asText(asset.name) ?? '');
     if (path === this.#pattern) this.#exact.push(asset);
-    else if (normalized === this.#normalized) this.#similar.push(asset);
-    else if (this.#matches(normalized) || this.#matches(normalizeName(folder + name.replaceAll('/', slashStandIn)))) {
+    else if (normalizeName(path) === this.#normalized) this.#similar.push(asset);
+    else {
       this.found.push(asset);
       this.relativeDirs.set(asset, folder.split('/').slice(this.#fixedCount, -1).join('/'));
     }

@@ -114,7 +114,8 @@ export class WorkspaceFolderTree {
     const nested = this.all.filter(({ parent }) => parent);
     const matching = fieldNamesFor('folder_parent', this.#names).find(
       (name) =>
-        nested.length > 0 && nested.every(({ folder, parent }) => parseParentUid(folder[name]) === parent?.folder.uid),
+        nested.length > 0 &&
+        nested.every(({ folder, parent }) => isSameUid(parseParentUid(folder[name]) ?? '', parent?.folder.uid ?? '')),
     );
     const records = [...nested, ...this.all].map(({ folder }) => folder);
     return matching ?? this.#fieldInUse('folder_parent', records);

@@ -1,17 +1,36 @@
+import { startAge } from '../../contract/clock.ts';
 import type { Api } from '../api/api.ts';
+import { FolderReader } from './folder-reader.ts';
 import { fetchFolderTree, type WorkspaceFolderTree } from './folder-tree.ts';
 import type { WorkspaceInUse } from './workspace-in-use.ts';
 
 /** The folders of a workspace. */
-export type FetchedTree = { workspace: string; tree: WorkspaceFolderTree };
+export type FetchedTree = {
+  workspace: string;
+  tree: WorkspaceFolderTree;
+  /** Returns how long ago it was fetched, in ms. */
+  ageMs: () => number;
+};
+
+/** A mutex that all processes with one state folder share. */
+export type TurnRequest = {
+  name: string;
+  /** Time after which it counts as busy. */
+  waitMs: number;
+  /** False if the work goes on without it where the state folder cannot be used. */
+  isRequired: boolean;
+};
+
+/** A mutex that is held until `release` is called, which does nothing when it is called again. */
+export type Turn = { release(): void /** True if others had it meanwhile. */; hasWaited: boolean };
 
 export type LibraryDeps = {
   api: Api;
   /** Ends the command or the call. */
   signal: AbortSignal;
   workspaceInUse: WorkspaceInUse;
-  /** Runs `work` while no other process on this machine changes folders, since the service allows duplicate names. */
-  withLock<T>(work: () => Promise<T>): Promise<T>;
+  /** Waits for a mutex. @throws CodedError `locked` (exit 6) if another process holds it for too long */
+  takeTurn(turn: TurnRequest): Promise<Turn>;
   /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
   onFoldersChanged(createdCount: number): Promise<void>;
 };
@@ -21,15 +40,22 @@ export class Library {
   readonly api: Api;
   readonly signal: AbortSignal;
   readonly workspaceInUse: WorkspaceInUse;
-  readonly withLock: LibraryDeps['withLock'];
+  readonly folderReader: FolderReader;
+  readonly takeTurn: LibraryDeps['takeTurn'];
   readonly #onFoldersChanged: LibraryDeps['onFoldersChanged'];
   #folders: Promise<FetchedTree> | undefined;
+  #fetched: FetchedTree | undefined;
 
   constructor(deps: LibraryDeps) {
     this.api = deps.api;
     this.signal = deps.signal;
     this.workspaceInUse = deps.workspaceInUse;
-    this.withLock = deps.withLock;
+    this.folderReader = new FolderReader(
+      deps.api,
+      async () => (await this.folders({ mayAsk: false })).tree,
+      () => this.#fetched?.tree,
+    );
+    this.takeTurn = deps.takeTurn;
     this.#onFoldersChanged = deps.onFoldersChanged;
   }
 
@@ -43,12 +69,18 @@ export class Library {
     if (this.#folders && !isFresh) return this.#folders;
     const fetched = this.workspace(mayAsk).then(async (workspace) => ({
       workspace,
+      ageMs: startAge(this.api.transport.clock),
       tree: await fetchFolderTree(this.api, workspace),
     }));
     this.#folders = fetched;
-    fetched.catch(() => {
-      if (this.#folders === fetched) this.#folders = undefined;
-    });
+    fetched.then(
+      (folders) => {
+        this.#fetched = folders;
+      },
+      () => {
+        if (this.#folders === fetched) this.#folders = undefined;
+      },
+    );
     return fetched;
   }
 

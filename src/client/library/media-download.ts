@@ -83,25 +83,29 @@ export type MediaSink = DownloadSink & {
 };
 
 /**
- * Downloads a media file, and compares it by BLAKE3 with what this machine uploaded, if it is known.
+ * Downloads a media file, and compares it by BLAKE3 with what this machine uploaded, if it is known. A file that was
+ * resumed and differs is downloaded once more from its beginning, since the bytes of the first part may be damaged.
  *
  * @returns `verified`: true if it is that file, null if that is not known; `blake3` of what was downloaded, in hex
  * @throws CodedError `download_changed` if the checksum differs and a rendition is not acceptable
  */
 export async function downloadMedia(
   transport: Transport,
-  { url, expected, blake3, assetUid, isOriginal, acceptsRendition = false }: MediaDownload,
+  media: MediaDownload,
   { write, restart, onStart, onProgress, setAside, resumed }: MediaSink,
 ): Promise<DownloadOutcome & { verified: boolean | null; blake3: string }> {
+  const { url, expected, blake3, assetUid } = media;
   const { sink, digest } = await hashingSink({ write, restart }, resumed?.read());
   const notices = { ...(onStart && { onStart }), ...(onProgress && { onProgress }) };
-  const saved = await download(transport, url, { ...sink, ...notices }, expected, resumed?.start);
-  const found = digest();
-  // A rendition of the same size and type is hardly one. A variant of an image can be the file itself, or not.
-  const mayBeRendition =
-    !isOriginal || (expected.mayBeRendition && (saved.isRendition || expected.sizeBytes === undefined));
-  // Only a file that this machine uploaded has a checksum to compare with.
-  if (blake3 !== undefined && found !== blake3 && !acceptsRendition && !mayBeRendition) {
+  const fetchFrom = (start?: DownloadStart) => download(transport, url, { ...sink, ...notices }, expected, start);
+  let saved = await fetchFrom(resumed?.start);
+  let found = digest();
+  if (saved.isResumed && sink.restart && isOtherFile(media, saved, found)) {
+    await sink.restart();
+    saved = await fetchFrom();
+    found = digest();
+  }
+  if (isOtherFile(media, saved, found)) {
     const kept = setAside?.();
     throw new CodedError(`the file of asset ${assetUid} is not the one that was uploaded`, {
       code: 'download_changed',
@@ -110,6 +114,19 @@ export async function downloadMedia(
     });
   }
   return { ...saved, blake3: found, verified: found === blake3 ? true : null };
+}
+
+/** Returns true if a file has neither the checksum of the upload nor may be a rendition. */
+function isOtherFile(
+  { expected, blake3, isOriginal, acceptsRendition = false }: MediaDownload,
+  { isRendition }: DownloadOutcome,
+  found: string,
+): boolean {
+  // Only a file that this machine uploaded has a checksum to compare with.
+  if (blake3 === undefined || found === blake3 || acceptsRendition) return false;
+  // A rendition of the same size and type is hardly one. A variant of an image can be the file itself, or not.
+  const mayBeRendition = !isOriginal || (expected.mayBeRendition && (isRendition || expected.sizeBytes === undefined));
+  return !mayBeRendition;
 }
 
 /** Wraps a sink to compute the BLAKE3 checksum of what is written to it. @param written what it has already */

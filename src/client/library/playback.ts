@@ -47,7 +47,8 @@ export async function explainUnplayable(
   const isIncomplete = isAwaitingUpload(asset.status);
   return new CodedError(`asset ${uid} is ${isIncomplete ? 'not uploaded completely' : 'still processing'}`, {
     ...error.explanation,
-    remedy: undefined, // it helps if the asset is ready
+    // That of the error helps if the asset is ready.
+    remedy: isIncomplete ? undefined : ['wait_then_repeat', uid],
     reason: `its status is ${asText(asset.status)}`,
   });
 }

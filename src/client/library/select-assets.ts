@@ -1,15 +1,16 @@
 import { parentOf } from '../../contract/asset.ts';
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import type { Collection } from '../../contract/paths.ts';
-import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
+import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import { type CodedError, usageError } from '../errors.ts';
 import { isGlob } from '../glob.ts';
-import { assertFiltersApplied, assertFolderIsFlat } from './filter-checks.ts';
 import { findAssetsByPath, findByName } from './find-assets.ts';
-import type { WorkspaceFolderTree } from './folder-tree.ts';
+import type { FolderNode, WorkspaceFolderTree } from './folder-tree.ts';
 import type { Library } from './library.ts';
-import { isLibraryPath } from './library-paths.ts';
+import { descendantsOf, isLibraryPath } from './library-paths.ts';
+import { doubtAbout, type SelectionPurpose, type WorkspaceDoubt } from './workspace-doubt.ts';
+import type { FoundBy } from './workspace-in-use.ts';
 
 declare const selected: unique symbol;
 
@@ -35,10 +36,11 @@ const select = (asset: Omit<SelectedAsset, typeof selected>) => asset as Selecte
 export type SelectionRequest = {
   collection: Collection;
   /**
-   * `change` leaves out assets of other workspaces, which may cost a request for each that was not named by uid. `read`
-   * leaves out those that a list shows to be in another workspace.
+   * All leave out assets of other workspaces, which may cost a request for each that was not named by uid. Assets of which
+   * the workspace is not known are asked about before a `change`, and before a URL of them is handed out (`share`); a
+   * `read` says so. A `read` by filters sends no request for this.
    */
-  purpose: 'change' | 'read';
+  purpose: SelectionPurpose;
   /** Uids, names, paths and globs, and what `expand` knows. */
   ids: readonly string[];
   filters?: AssetFilters;
@@ -56,6 +58,8 @@ export type AssetSelection = {
   assets: SelectedAsset[];
   /** True if each asset was named, false for filters and globs. */
   isNamed: boolean;
+  /** Number of assets of which the workspace is not known. */
+  unknownCount: number;
 };
 
 /** An id without an asset. `tree` is given for a path; `isElsewhere` is true if another workspace has that name. */
@@ -66,6 +70,14 @@ type FinderNotices = {
   onFolderCount?(count: number): void;
   /** Called with the number of assets that are about to be fetched to see their workspace, at one request each. */
   onFetch?(count: number): void;
+  /** Called with the number of assets that were left out, since they are in other workspaces. */
+  onLeftOut?(count: number): void;
+  /**
+   * Asks whether assets may be changed, or a URL of them be handed out, whose workspace is not known. Says so for a read.
+   *
+   * @throws CodedError if the answer is no, or it may not ask
+   */
+  onUnknown?(doubt: WorkspaceDoubt): Promise<void>;
 };
 
 /** Questions, abbreviations and error messages of an interface: the command line, the browse page or the package. */
@@ -80,16 +92,9 @@ export type SelectionPorts = FinderNotices & {
   readIds(): Promise<readonly string[]>;
   /** Returns the error for an id without an asset. */
   missing(asset: MissingAsset): CodedError;
-  /**
-   * Asks whether assets may be changed whose workspace the service does not show. They may be in any of `workspaces`.
-   *
-   * @throws CodedError if the answer is no, or it may not ask
-   */
-  acceptUnknown(count: number, workspaces: readonly WorkspaceRecord[]): Promise<void>;
+  onUnknown(doubt: WorkspaceDoubt): Promise<void>;
   /** Called for a glob that is not the name of an asset. @throws CodedError if one asset is needed */
   onGlob?(id: string): void;
-  /** Called with the number of assets that were left out, since they are in other workspaces. */
-  onLeftOut?(count: number): void;
 };
 
 /**
@@ -104,12 +109,18 @@ export async function selectAssets(
   ports: SelectionPorts,
 ): Promise<AssetSelection> {
   const selector = new Selector(library, request, ports);
-  const isByFilters = hasFilters(request.filters) || (request.mayBeAll && request.ids.length === 0);
-  const { assets, isNamed } = isByFilters ? await selector.byFilters() : await selector.byIds();
+  const { assets, isNamed } = isByFilters(request) ? await selector.byFilters() : await selector.byIds();
   if (assets.length === 0 && request.ids.includes('-'))
-    throw usageError('no ids on stdin', 'give one uid per line, or JSON lines');
-  return { assets: await selector.accept(assets), isNamed };
+    throw usageError(
+      'no ids on stdin',
+      'give one uid per line, or JSON lines',
+      'the command before the pipe printed none',
+    );
+  return { assets: await selector.accept(assets), isNamed, unknownCount: selector.unknownCount };
 }
+
+const isByFilters = ({ filters, mayBeAll = false, ids }: SelectionRequest) =>
+  hasFilters(filters) || (mayBeAll && ids.length === 0);
 
 export type OneRequest = Omit<SelectionRequest, 'ids' | 'filters'> & {
   id: string | undefined;
@@ -141,14 +152,28 @@ export async function findAssets(
   return { found, unknownCount: finder.unknownCount };
 }
 
+/**
+ * Selects all that is in folders and in those below them, to read it, whatever its name.
+ *
+ * @param tops folders, or that it is the top level
+ */
+export async function selectInFolders(
+  library: Library,
+  tops: readonly FolderNode[] | 'top',
+  ports: Pick<SelectionPorts, 'onFolderCount' | 'onLeftOut' | 'onUnknown'>,
+): Promise<Pick<AssetSelection, 'assets' | 'unknownCount'>> {
+  const finder = new Finder(library, { collection: 'assets', purpose: 'read', ids: [] }, ports);
+  return { assets: await finder.accept(await finder.inFolders(tops)), unknownCount: finder.unknownCount };
+}
+
 /** Selects assets that a list shows, to change them. */
 export async function selectFound(
   library: Library,
   found: readonly AssetRecord[],
-  ports: SelectionPorts,
+  { foundBy, ports }: { foundBy: FoundBy; ports: SelectionPorts },
 ): Promise<SelectedAsset[]> {
   const selector = new Selector(library, { collection: 'assets', purpose: 'change', ids: [] }, ports);
-  return selector.accept(await selector.listed(found));
+  return selector.accept(await selector.listed(found, foundBy));
 }
 
 /** Reports whether any filter is set. */
@@ -160,7 +185,7 @@ class Finder {
   protected readonly library: Library;
   protected readonly request: SelectionRequest;
   protected leftOut = 0;
-  protected readonly unknown = new Set<string>();
+  protected readonly unknown = new Map<string, AssetRecord>();
   readonly #notices: FinderNotices;
 
   constructor(library: Library, request: SelectionRequest, notices: FinderNotices) {
@@ -175,20 +200,56 @@ class Finder {
     // An empty id, for example from an unset shell variable, would match an asset without a name.
     if (id.trim() === '') throw usageError('an id is empty');
     const { collection } = this.request;
-    const { api } = this.library;
-    if (!isLibraryPath(id)) return this.#ownOf(await findByName(api[collection], id), { isExact: true });
+    const { api, folderReader } = this.library;
+    if (!isLibraryPath(id)) return this.#ownOf(await findByName(api[collection], id), 'list', { isExact: true });
     const { tree } = await this.library.folders();
     const filters = collection === 'videos' ? { type: 'video' } : {};
     const { onFolderCount } = this.#notices;
-    const search = { isLiteral, filters, ...(onFolderCount && { onFolderCount }) };
+    const isChange = this.request.purpose === 'change';
+    const search = { isLiteral, isChange, filters, ...(onFolderCount && { onFolderCount }) };
     // The list of videos has no filter by folder.
-    const { found, isExact, relativeDirs } = await findAssetsByPath(api.assets, id, tree, search);
+    const { found, isExact, relativeDirs } = await findAssetsByPath(folderReader, id, tree, search);
     const dirs = new Map([...relativeDirs].map(([asset, directory]) => [asset.uid, directory]));
-    return this.#ownOf(found, { isExact, tree, relativeDirs: dirs });
+    return this.#ownOf(found, 'folder', { isExact, tree, relativeDirs: dirs });
   }
 
-  async #ownOf(all: readonly AssetRecord[], rest: Pick<Found, 'isExact' | 'tree' | 'relativeDirs'>): Promise<Found> {
-    const found = await this.keep(all);
+  /** Finds all that is in folders, and in those below them. */
+  async inFolders(tops: readonly FolderNode[] | 'top'): Promise<SelectedAsset[]> {
+    const { tree } = await this.library.folders();
+    const dirs = new Map<string, string>(tops === 'top' ? [['root', '']] : []);
+    const add = (from: string, nodes: readonly FolderNode[]) => {
+      for (const { folder, path } of nodes) dirs.set(folder.uid, path.slice(from.length + 1));
+    };
+    if (tops === 'top') add('', tree.all);
+    else for (const top of tops) add(top.path, [top, ...descendantsOf(top)]);
+    this.#notices.onFolderCount?.(dirs.size);
+    const found: AssetRecord[] = [];
+    const places = new Map<string, string>();
+    for await (const { parent, page } of this.library.folderReader.listEach([...dirs.keys()])) {
+      found.push(...page);
+      for (const { uid } of page) places.set(uid, dirs.get(parent) ?? '');
+    }
+    const own = await this.keep(found, { foundBy: 'folder' });
+    return own.map((record) => select({ uid: record.uid, record, relativeDir: places.get(record.uid) }));
+  }
+
+  /** Tells what was left out, and asks about assets of which the workspace is not known. @returns the same assets */
+  async accept(assets: readonly SelectedAsset[]): Promise<SelectedAsset[]> {
+    if (this.leftOut > 0) this.#notices.onLeftOut?.(this.leftOut);
+    const unknown = assets.flatMap(({ uid }) => this.unknown.get(uid) ?? []);
+    if (unknown.length > 0) {
+      const how = { purpose: this.request.purpose, isByFilters: isByFilters(this.request) };
+      await this.#notices.onUnknown?.(await doubtAbout(this.library, unknown, how));
+    }
+    return [...assets];
+  }
+
+  async #ownOf(
+    all: readonly AssetRecord[],
+    foundBy: FoundBy,
+    rest: Pick<Found, 'isExact' | 'tree' | 'relativeDirs'>,
+  ): Promise<Found> {
+    const found = await this.keep(all, { foundBy });
     const fetched = new Map(found.filter((asset) => !all.includes(asset)).map((asset) => [asset.uid, asset]));
     return { ...rest, found, fetched, isElsewhere: all.length > found.length };
   }
@@ -199,20 +260,18 @@ class Finder {
   }
 
   /** Leaves out assets of other workspaces, and notes those of which the workspace is not known. */
-  protected async keep(found: readonly AssetRecord[]): Promise<AssetRecord[]> {
+  protected async keep(
+    found: readonly AssetRecord[],
+    { foundBy, isFromList }: { foundBy?: FoundBy; isFromList?: boolean } = {},
+  ): Promise<AssetRecord[]> {
     const { workspaceInUse, signal } = this.library;
-    if (this.request.purpose === 'read') {
-      const own = await workspaceInUse.keepShown(found);
-      this.leftOut += found.length - own.length;
-      return own;
-    }
-    const ownFolders = () => this.#ownFolders(found);
     const { own, unknown, others } = await workspaceInUse.classify(found, {
-      signal,
-      ownFolders,
-      onFetch: this.#notices.onFetch,
+      ...{ signal, foundBy, isFromList },
+      certainty: this.request.purpose === 'change' ? 'sure' : 'read',
+      ownFolders: () => this.#ownFolders(found),
+      onFetch: this.request.purpose === 'change' ? this.#notices.onFetch : undefined,
     });
-    for (const { uid } of unknown) this.unknown.add(uid);
+    for (const asset of unknown) this.unknown.set(asset.uid, asset);
     this.leftOut += others.length;
     const order = new Map(found.map(({ uid }, at) => [uid, at]));
     return [...own, ...unknown].sort((one, other) => (order.get(one.uid) ?? 0) - (order.get(other.uid) ?? 0));
@@ -235,32 +294,35 @@ class Selector extends Finder {
     this.#ports = ports;
   }
 
-  async byFilters(): Promise<AssetSelection> {
-    const { collection, filters = {}, maxCount, verb } = this.request;
-    const { [collection]: assets } = this.library.api;
+  async byFilters(): Promise<Chosen> {
+    const { collection, filters = {}, maxCount, verb, purpose } = this.request;
+    const { folderReader } = this.library;
     const list = async (limit?: number) => {
       const found: AssetRecord[] = [];
-      for await (const page of assets.list(filters, { limit })) found.push(...page);
-      await assertFiltersApplied(assets, filters, found, verb);
-      return found;
+      for await (const page of folderReader.list(filters, { limit }, collection)) found.push(...page);
+      return folderReader.matching(filters, found, { isChange: purpose === 'change', verb, collection });
     };
     // One asset more than the limit proves that it is exceeded, so the rest is not fetched, unless assets are left out.
     let found = await list(maxCount === undefined ? undefined : maxCount + 1);
-    let own = await this.keep(found);
+    const how = { foundBy: await this.#foundByFilters(), isFromList: this.request.purpose === 'read' };
+    let own = await this.keep(found, how);
     if (maxCount !== undefined && found.length > maxCount && own.length <= maxCount) {
       this.leftOut = 0;
       found = await list();
-      own = await this.keep(found);
-    }
-    const { parent } = filters;
-    if (parent !== undefined) {
-      const findBelow = async () => (await this.library.folders()).tree.childrenOf(parent);
-      await assertFolderIsFlat(assets, { parent, findBelow }, found, verb);
+      own = await this.keep(found, how);
     }
     return { assets: own.map((record) => byUid(record.uid, record)), isNamed: false };
   }
 
-  async byIds(): Promise<AssetSelection> {
+  /** Returns `folder` for the filter `parent` with a folder of the workspace in use: what it lists is there (§4). */
+  async #foundByFilters(): Promise<FoundBy> {
+    const { parent } = this.request.filters ?? {};
+    if (parent === undefined) return 'list';
+    if (parent === 'root') return 'folder';
+    return (await this.library.folders()).tree.find(parent) ? 'folder' : 'list';
+  }
+
+  async byIds(): Promise<Chosen> {
     const chosen = new Map<string, SelectedAsset>();
     const add = (asset: SelectedAsset) => chosen.set(asset.uid, asset);
     let isNamed = true;
@@ -279,8 +341,8 @@ class Selector extends Finder {
     return { assets: [...chosen.values()], isNamed };
   }
 
-  async listed(found: readonly AssetRecord[]): Promise<SelectedAsset[]> {
-    return (await this.keep(found)).map((record) => byUid(record.uid, record));
+  async listed(found: readonly AssetRecord[], foundBy: FoundBy): Promise<SelectedAsset[]> {
+    return (await this.keep(found, { foundBy })).map((record) => byUid(record.uid, record));
   }
 
   async any(): Promise<SelectedAsset> {
@@ -296,17 +358,7 @@ class Selector extends Finder {
     const chosen = await this.#ports.choose(id, found);
     const { uid } = chosen;
     if (!this.request.needsRecord || fetched.has(uid)) return byUid(uid, fetched.get(uid) ?? chosen);
-    const record = await this.library.api[this.request.collection].get(uid);
-    if ((await this.library.workspaceInUse.keepShown([record])).length > 0) return byUid(uid, record);
-    throw this.#ports.missing({ id, isElsewhere: true });
-  }
-
-  /** Tells what was left out, and asks about assets of which the workspace is not known. @returns the same assets */
-  async accept(assets: readonly SelectedAsset[]): Promise<SelectedAsset[]> {
-    if (this.leftOut > 0) this.#ports.onLeftOut?.(this.leftOut);
-    const count = assets.filter(({ uid }) => this.unknown.has(uid)).length;
-    if (count > 0) await this.#ports.acceptUnknown(count, await this.library.workspaceInUse.visible());
-    return [...assets];
+    return byUid(uid, await this.library.api[this.request.collection].get(uid));
   }
 
   /** Returns the assets of an id. @throws the error of `missing` if there are none */
@@ -318,6 +370,8 @@ class Selector extends Finder {
     throw this.#ports.missing({ id, tree: found.tree, isElsewhere: found.isElsewhere });
   }
 }
+
+type Chosen = Omit<AssetSelection, 'unknownCount'>;
 
 type Found = {
   found: AssetRecord[];

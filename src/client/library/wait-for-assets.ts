@@ -223,7 +223,7 @@ class AssetWait {
 }
 
 /** Returns true for an error of an outage, which a refused connection is not. */
-const isOutage = (error: unknown) =>
+export const isOutage = (error: unknown) =>
   error instanceof CodedError &&
   error.kind === 'unreachable' &&
   error.explanation.retryable === true &&

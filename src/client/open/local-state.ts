@@ -1,13 +1,14 @@
+import { once } from 'node:events';
 import { join, resolve } from 'node:path';
 import type { Clock } from '../../contract/clock.ts';
 import { orAborted } from '../../contract/retry.ts';
 import type { ChangeHistory } from '../changes/change-history.ts';
 import type { DownloadReceipts } from '../library/download-receipts.ts';
+import type { Turn, TurnRequest } from '../library/library.ts';
+import { stateError } from '../state-error.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
 import type { LocalUploadStore } from '../upload/store/upload-store.ts';
-
-const maxLockWaitMs = 60_000;
 
 export type LocalStateOptions = {
   /** Undefined to keep everything in memory, until `close`. */
@@ -29,7 +30,8 @@ export class LocalState {
   readonly directory: string | undefined;
   readonly #options: LocalStateOptions;
   #database: Promise<StateDatabase> | undefined;
-  #lastWork: Promise<unknown> = Promise.resolve();
+  /** End of the last turn of each mutex that this process holds or waits for. */
+  readonly #lastTurns = new Map<string, Promise<unknown>>();
 
   constructor(options: LocalStateOptions) {
     this.#options = options;
@@ -104,21 +106,51 @@ export class LocalState {
     return (await this.#isUsed()) ? this.history() : undefined;
   }
 
-  /** Runs `work` under a named mutex, a lock file that all processes with this directory share. */
-  withLock<T>(name: string, work: () => Promise<T>, signal = this.#options.signal): Promise<T> {
+  /**
+   * Waits for a named mutex: in this process in the order of the calls, then for the lock file that all processes with this
+   * directory share.
+   *
+   * @throws CodedError `locked` (exit 6) if another process holds it; `state_…` (exit 14) if there is no lock file and it
+   *   is required
+   */
+  async takeTurn(turn: TurnRequest, signal = this.#options.signal): Promise<Turn> {
+    const { name } = turn;
+    const previous = this.#lastTurns.get(name);
+    const over = new AbortController();
+    const mine = Promise.allSettled([previous, once(over.signal, 'abort')]);
+    const end = () => {
+      if (this.#lastTurns.get(name) === mine) this.#lastTurns.delete(name);
+      over.abort();
+    };
+    this.#lastTurns.set(name, mine);
+    try {
+      if (previous) await orAborted(previous, signal);
+      const lock = await this.#lockFile(turn, signal);
+      const release = () => {
+        lock?.release();
+        end();
+      };
+      return { release, hasWaited: previous !== undefined || lock?.hasWaited === true };
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async #lockFile({ name, waitMs, isRequired }: TurnRequest, signal: AbortSignal) {
     const { directory } = this;
     const { clock, warn } = this.#options;
-    const locked = async () => {
-      if (directory === undefined) return work();
-      const { lockTimeoutError, withLock } = await import('../lock.ts');
-      const path = join(directory, `${name}.lock`);
-      const busy = () => lockTimeoutError(path);
-      return withLock({ path, waitMs: maxLockWaitMs, clock, signal, busy, onWait: warn }, work);
-    };
-    const previous = this.#lastWork;
-    const mine = orAborted(previous, signal).then(locked);
-    this.#lastWork = Promise.allSettled([previous, mine]);
-    return mine;
+    if (directory === undefined) return undefined;
+    const { lockTimeoutError, waitForLock } = await import('../lock.ts');
+    const path = join(directory, `${name}.lock`);
+    const busy = () => lockTimeoutError(path);
+    try {
+      return await waitForLock({ path, waitMs, clock, signal, busy, onWait: warn });
+    } catch (thrown) {
+      const error = stateError(thrown, path);
+      if (isRequired || error.kind !== 'state') throw error;
+      return undefined;
+    }
   }
 
   async close(): Promise<void> {

@@ -2,10 +2,11 @@ import type { NameOverrides } from '../../contract/assumptions.ts';
 import type { Clock } from '../../contract/clock.ts';
 import { orAborted } from '../../contract/retry.ts';
 import { Api } from '../api/api.ts';
+import type { ListPorts } from '../api/assets.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';
-import type { FolderLookup } from '../changes/present-values.ts';
 import type { ChangeOutcome, LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
+import type { LookupNotices } from '../library/folder-lookup.ts';
 import { Library } from '../library/library.ts';
 import { type WorkspaceChoice, WorkspaceInUse } from '../library/workspace-in-use.ts';
 import type { LocalState } from './local-state.ts';
@@ -20,9 +21,11 @@ export type LibraryPorts = {
   onFoldersChanged?(createdCount: number): Promise<void>;
   /** Called with the outcome of each change of the library. */
   onChange?(outcome: ChangeOutcome): void;
-  /** Returns a function that finds the folders of assets whose records do not show them, as they are from now on. */
-  createFolderLookup?(): Promise<FolderLookup>;
+  /** Returns what tells of the lookup of folders that records do not show. */
+  lookupNotices?(): Promise<LookupNotices>;
   onChangeNotice(notice: ChangeNotice): void;
+  /** Called with each list of assets that lacks items of its own total. */
+  onGap: NonNullable<ListPorts['onGap']>;
 };
 
 export type LibraryOptions = Omit<TransportOptions, 'baseUrl' | 'apiKey'> & {
@@ -53,8 +56,8 @@ export type OpenedLibrary = {
 export const openApi = (
   { baseUrl, apiKey, names = {} }: ServiceKey,
   options: Omit<TransportOptions, 'baseUrl' | 'apiKey'>,
-  findParentWorkspace?: () => Promise<string | undefined>,
-): Api => new Api(new Transport({ ...options, baseUrl, apiKey }), names, findParentWorkspace);
+  ports?: ListPorts,
+): Api => new Api(new Transport({ ...options, baseUrl, apiKey }), names, ports);
 
 /** Opens a library. This is the only composition: the command line, the page, the worker and the package call it. */
 export function openLibrary(
@@ -66,13 +69,16 @@ export function openLibrary(
     () => root,
     () => ports.workspaceChoice(),
   );
-  const root = openApi(key, options, () => workspaceInUse.primary());
+  const root = openApi(key, options, {
+    findParentWorkspace: () => workspaceInUse.primary(),
+    onGap: (gap) => ports.onGap(gap),
+  });
   const compose = (api: Api, signal: AbortSignal, onNotice: LibraryPorts['onChangeNotice']): OpenedLibrary => {
     const library = new Library({
       api,
       signal,
       workspaceInUse,
-      withLock: (work) => state.withLock('folders', work, signal),
+      takeTurn: (turn) => state.takeTurn(turn, signal),
       onFoldersChanged: async (createdCount) => ports.onFoldersChanged?.(createdCount),
     });
     let writer: Promise<LibraryWriter> | undefined;
@@ -81,7 +87,7 @@ export function openLibrary(
       return new Writer({
         ...{ library, clock, profile, keepsHistory, onNotice },
         onChange: (outcome) => ports.onChange?.(outcome),
-        createFolderLookup: async () => (await ports.createFolderLookup?.()) ?? (async () => undefined),
+        lookupNotices: async () => (await ports.lookupNotices?.()) ?? {},
         history: () => orAborted(state.history(), signal),
         receipts: () => orAborted(state.receiptsIfAny(), signal),
       });

@@ -85,6 +85,7 @@ async function* parseDelimited(
     info: true,
     skip_empty_lines: true,
     skip_records_with_empty_values: true,
+    relax_column_count_less: true, // spreadsheet programs leave out the empty cells at the end of a row
     trim: true,
   });
   try {

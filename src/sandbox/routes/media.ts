@@ -1,8 +1,8 @@
 import { extname, join } from 'node:path';
 import type { Context, MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
+import type { AssetType } from '../../contract/asset-values.ts';
 import type { App } from '../http.ts';
-import { placeholderFor } from '../pictures/placeholder.ts';
 import type { Service } from '../service.ts';
 import { ServiceError } from '../service-error.ts';
 import type { AssetRow } from '../store/assets.ts';
@@ -97,3 +97,22 @@ function signerOf(c: Context, { signer }: Service, names: RegExp): (text: string
   const expiresAt = Number(c.req.query('expires')) * 1000;
   return (text) => text.replace(names, (name) => signer.signPath(folder + name, expiresAt).slice(folder.length));
 }
+
+/** PNG images in base64 (640 × 360 pixels, two colors) for assets without a picture of their own. */
+const placeholders = {
+  video:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAoUlEQVR42u3aMQqAMBBFQSEH8/63yQGECBIVi9hkXZuZShBf+dHgsgAAAAAAAAAA5Frbq01QUFAwLNgfKq0O7wkKCgrOB8+rcuzV866goKBgXPCer66G7aGgoKDgcL66uD0UFBQUHM3XdQIUtYeCgoKCFltQUPDHdxtfo4KCggnnNk7aBQUFvwr6i0BQUDAp6A9JQUHBhCAAAAAAAAAAwJwdFsKtjJ5PCk0AAAAASUVORK5CYII=',
+  audio:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiklEQVR42u3YsQmAQAxA0QMHcCRXdyQHEHKgtYVwyQm+V6b4ZSBpDQAAAAAAAABgpi0EBQUFk4NxCgoKCtYG19gFBQUFE4JLHIKCgoKzgvdQUFBQsCZ4DQUFBQXTgza2oKBgdtA1KigoODz4w8e4oKDgJ4KDCAoKCj4TFBQUrAkCAAAAAAAAALzVATZZX3rXLiqsAAAAAElFTkSuQmCC',
+  image:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAmUlEQVR42u3awQmAMAxAUcEBOpKrdyQHECIIih7sxbQHee8a+AMkmSYAAAAAAAAAgLGWaNoEBQUFs4KtqaCgoGBqsESEoKCgoKCgoOBfgk8lqqCgoGD34HwsgAQFBQX7BK/uc98sKCgomBosZ+J+8loFBQUFc4Pz2z29CgoKCmYGGwQFBQXzgj4kBQUFRwQBAAAAAAAAAL7ZAS+0ipuHlk3ZAAAAAElFTkSuQmCC',
+  document:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiElEQVR42u3XuwnAQAxEQYELcEnuv5srwCCn/mQHe05mCnjhIlUBAAAAAAAAAPzi6CdBQUHBVPCVPwUFBQWXBLuHoKCgYDpYVZugoKBgLLjfXjNBQUHBXNBiCwoKum0EBQXdNoKCgoKT8zUEBQUFs0GLLSgouCD4ISgoKBgIAgAAAAAAAABMugCegitMF3/CmQAAAABJRU5ErkJggg==',
+  third_party:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAmElEQVR42u3XQQqAIBRFUaEFtCS37pJaQFCEBRYIgVqTc4YO7vDxDQEAAAAAAAAA4GfTVloFBQUFBwUzQUFBwW+C14oJCgoK9gvezqMe8yUoKChYCS6Pl5hLUVBQUHBkcC5WTFBQUHBU8DidUuu3TlBQUPDVsXSuWBIUFBQUFBQUFBQUFBSsBSsEBQUFuwYBAAAAAAAAABrsZGflBASKRP4AAAAASUVORK5CYII=',
+  generic:
+    'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiklEQVR42u3YsQmAMBCG0YADOFJWdyQHEBSCTRKskiMI73XXfOVfXEoAAAAAAAAAAEvku3EJCgoKxgTrW1BQUFBQUFBQUFBQUFBQUFBwfXDrXj/vW+gQFBQUnBs8m8EqY7YLCgoKhgQrgoKCglHBjqCgoKCgoKDgT4MfBAUFBacGAQAAAAAAAAAGPGjchA77FNwuAAAAAElFTkSuQmCC',
+} satisfies Record<AssetType, string>;
+
+/** Returns the placeholder for an asset type as a PNG. */
+const placeholderFor = (type: AssetType): Buffer => Buffer.from(placeholders[type], 'base64');

@@ -120,8 +120,11 @@ function rejectExtensions(c: Context, metadata: Map<string, string>): void {
   const unknown = [...metadata.keys()].find((key) => !metadataKeys.includes(key));
   if (unknown !== undefined) throw new ServiceError(400, `Upload-Metadata has the unknown key '${unknown}'`);
   const hasBody = (c.req.header('content-length') ?? '0') !== '0' || c.req.header('transfer-encoding') !== undefined;
-  if (hasBody || c.req.header('upload-concat') !== undefined)
-    throw new ServiceError(400, 'only create mode is supported: no Upload-Concat, and no bytes in the creation');
+  const extension = ['Upload-Concat', 'Upload-Defer-Length', 'X-HTTP-Method-Override'].find((name) =>
+    c.req.header(name),
+  );
+  if (hasBody || extension !== undefined)
+    throw new ServiceError(400, `only create mode is supported: no ${extension ?? 'bytes in the creation'}`);
 }
 
 /** @throws ServiceError 412: "Tus-Resumable missing or not 1.0.0" (§4) */

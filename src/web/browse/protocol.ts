@@ -42,11 +42,33 @@ export type Card = {
 /** Pattern of an asset uid in a URL path. */
 export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 
-/** Page of results from the asset list; `total` is null if the service does not report it. */
-export type CardPage = { items: Card[]; total: number | null };
+/**
+ * Page of results from the asset list, without assets that are known to be in another workspace, of which `leftOut` is the
+ * number. `total` is that of the service, null if it does not report it; `firstCreatedAt` is the creation time of the first
+ * asset that the service lists (ISO 8601). `isAll` is true if an asset may be in any workspace.
+ */
+export type CardPage = {
+  items: Card[];
+  total: number | null;
+  leftOut: number;
+  isAll: boolean;
+  firstCreatedAt: string | null;
+};
 
-/** Selected assets: those with these uids, or all of a list but the exceptions. */
-export type PageSelection = { uids: readonly string[] } | { query: Query; except: readonly string[] };
+/**
+ * What the page shows of a list of which all is selected: its total, the creation time of its newest asset (ISO 8601), and
+ * how many assets of it are selected. Null is not known.
+ */
+export type SeenList = { total: number | null; newest: string | null; count: number | null };
+
+/** Selected assets: those with these uids, or all of a list but the exceptions, as long as the list is as it was seen. */
+export type PageSelection = { uids: readonly string[] } | { query: Query; except: readonly string[]; seen: SeenList };
+
+/** Maximum number of assets that the page moves at once. More are a command's work. */
+export const maxMoved = 50;
+
+/** What a move has done: how many assets it moved, and why others were not. `change` is null if it cannot be undone. */
+export type PageMove = { change: string | null; count: number; problem: string | null };
 
 /** Maximum number of assets of which the page copies the links, since each takes two requests. */
 export const maxLinks = 50;

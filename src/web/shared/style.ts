@@ -21,15 +21,33 @@ const css = `${colors}
 :root[data-theme='dark'] { color-scheme: dark; }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
+:root { --tall: 80vh; }
 body { margin: 0; background: var(--ground); color: var(--text); font: 1rem/1.5 system-ui, sans-serif; }
-main { max-width: 72rem; margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
+/* On a large screen, a video is as large as its height allows. */
+main { max-width: max(72rem, 140vh); margin: 0 auto; padding: clamp(0.75rem, 3vw, 2rem); }
 h1 { margin: 0 0 1rem; font-size: 1.25rem; line-height: 1.3; overflow-wrap: anywhere; }
 .stage { display: grid; gap: 1rem; align-items: start; }
 video, .frame { display: block; width: 100%; aspect-ratio: 16 / 9; border: 0; border-radius: 0.5rem; background: #000; }
-video { max-height: 80vh; min-width: min(100%, 20rem); margin-inline: auto; }
-audio { display: block; width: 100%; }
+video { max-height: var(--tall); }
+.screen { width: 100%; min-width: min(100%, 18rem); margin-inline: auto; }
+.screen:fullscreen { display: flex; flex-direction: column; padding: 0 0.5rem; background: #000; color-scheme: dark; color: var(--text); }
+.screen:fullscreen video { flex: 1; min-height: 0; max-height: none; aspect-ratio: auto !important; }
+.controls { display: flex; align-items: center; gap: 0.35rem; color: var(--quiet); font-size: 0.875rem; }
+.controls .time { flex: 1; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.controls button { padding: 0.3rem; border: 0; border-radius: 0.35rem; background: none; color: inherit; cursor: pointer; }
+.controls button:hover { background: var(--chosen); color: var(--text); }
+.controls svg { display: block; width: 1.4rem; height: 1.4rem; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linejoin: round; stroke-linecap: round; }
+.controls button.on path:nth-of-type(1):not(:only-of-type), .controls button:not(.on) path:nth-of-type(2) { display: none; }
+.controls button.on path:only-of-type { stroke: var(--accent); }
+.controls input { flex: 0 1 5rem; min-width: 2rem; accent-color: var(--accent); }
+.framed { --tall: calc(100vh - 6.5rem); }
+.framed main { display: grid; grid-template-columns: minmax(0, 1fr); align-content: center; min-height: 100vh; max-width: none; padding: 0.5rem; }
+.framed h1 { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.framed #note:empty { display: none; }
+.framed .stage > div:has(audio) { width: min(100%, 60rem); margin-inline: auto; }
 img { display: block; max-width: 100%; height: auto; border-radius: 0.5rem; }
-.picture { max-height: 80vh; width: auto; margin-inline: auto; background: var(--transparent); }
+.picture { max-height: var(--tall); width: auto; margin-inline: auto; background: var(--transparent); }
+.framed main > .picture { --tall: calc(100vh - 1rem); }
 div > .picture:has(~ #timeline) { max-height: 12rem; }
 #timeline {
   position: relative;
@@ -95,7 +113,7 @@ div > .picture:has(~ #timeline) { max-height: 12rem; }
   .played::after { transition: scale 0.15s; }
   #timeline:hover .played::after { scale: 1.25; }
 }
-.description { white-space: pre-line; overflow-wrap: anywhere; }
+.description { max-width: 72rem; white-space: pre-line; overflow-wrap: anywhere; }
 .tags { display: flex; flex-wrap: wrap; gap: 0.4rem; margin: 1rem 0; padding: 0; list-style: none; }
 .tags li {
   padding: 0.1rem 0.6rem;
@@ -106,7 +124,7 @@ div > .picture:has(~ #timeline) { max-height: 12rem; }
   overflow-wrap: anywhere;
 }
 #captions { min-height: 3em; margin: 0.75rem 0; text-align: center; white-space: pre-line; }
-.page { height: 80vh; aspect-ratio: auto; background: #fff; color-scheme: light; border: 1px solid var(--line); }
+.page { height: var(--tall); aspect-ratio: auto; background: #fff; color-scheme: light; border: 1px solid var(--line); }
 .thumbnails { display: flex; flex-wrap: wrap; gap: 0.75rem; padding: 0; margin: 1rem 0; list-style: none; }
 .thumbnails img { max-height: 12rem; border: 1px solid var(--line); }
 nav { background: var(--panel); border: 1px solid var(--line); border-radius: 0.5rem; padding: 0.75rem; }

@@ -5,6 +5,7 @@ import { planApply } from '../../../client/changes/apply-plan.ts';
 import type { ChangeItem } from '../../../client/changes/change-item.ts';
 import { createFolderPath, parseFolderPath } from '../../../client/changes/folder-creation.ts';
 import { countRequests } from '../../../client/changes/items.ts';
+import { foundByRow, type RowHashes } from '../../../client/changes/sheet.ts';
 import type {
   ApplyDeps,
   ApplyOptions,
@@ -13,19 +14,23 @@ import type {
   SheetOutcome,
 } from '../../../client/changes/sheet-change.ts';
 import { readSheet } from '../../../client/changes/sheet-encoding.ts';
+import { writeOutput } from '../../../client/download/output-file.ts';
 import { CodedError, endsTheRun, partialFailure, usageError } from '../../../client/errors.ts';
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
+import { doubtAbout, type WorkspaceDoubt } from '../../../client/library/workspace-doubt.ts';
+import type { Belonging, FoundBy, Membership } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import type { AssetRecord, WorkspaceRecord } from '../../../contract/types.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../library/asset-ids.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
+import { outputPorts } from '../../library/transfer-ports.ts';
 import { announce, phrase } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -35,7 +40,6 @@ import { wrapText } from '../../terminal/wrap.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { toOutcomes } from '../bulk-result.ts';
 import { encodingOption } from '../encoding-option.ts';
-import { writeOutput } from './output-file.ts';
 
 type ApplyRecord = OutputRecord<'apply'>;
 
@@ -62,6 +66,7 @@ const addApplyOptions = (command: Command) =>
     .option('--mine', 'overwrite cells that were also changed in the library')
     .option('--theirs', 'keep them, without an error')
     .option('--restore', 'write back exported values that an apply replaced')
+    .option('--shuffled', 'write a column that has the values of other rows')
     .option('--create-folders', 'create folders that do not exist')
     .option('--clear-with <text>', 'cell that clears a value, without the column was')
     .option('--report <file>', 'also write results: .csv, .tsv or .jsonl')
@@ -79,17 +84,17 @@ type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
 function parseApplyRequest(
   { signal }: Context,
   file: string,
-  { mine, theirs, restore, createFolders, clearWith, report, encoding, anyWorkspace }: FlagsOf<typeof addApplyOptions>,
+  { mine, theirs, restore, shuffled, createFolders, clearWith, ...flags }: FlagsOf<typeof addApplyOptions>,
 ): ApplyRequest {
   if (mine && theirs) throw usageError('--mine and --theirs cannot be used together', 'use one of them');
   const prefer = mine ? 'mine' : theirs ? 'theirs' : undefined;
-  return {
-    file,
-    encoding,
-    report,
-    anyWorkspace,
-    options: { prefer, restores: restore ?? false, mayCreateFolders: createFolders ?? false, clearWith, signal },
+  const { report, encoding, anyWorkspace } = flags;
+  const choices = {
+    restores: restore ?? false,
+    isShuffled: shuffled ?? false,
+    mayCreateFolders: createFolders ?? false,
   };
+  return { file, encoding, report, anyWorkspace, options: { prefer, ...choices, clearWith, signal } };
 }
 
 async function runApply(
@@ -104,7 +109,7 @@ async function runApply(
   const source = file === '-' ? null : resolve(context.host.cwd, file);
   const lookup = createPathLookup(context, { anyWorkspace });
   const plan = await planApply(await applyDeps(context, source, lookup), table, options);
-  if (plan.items.length > 0) await lookup.confirm();
+  if (plan.items.length > 0) await lookup.confirm(plan.unknown);
   if (plan.ignoredColumns.length > 0)
     terminal.warn(escapeControls(`columns that are ignored: ${plan.ignoredColumns.join(', ')}`));
   terminal.info(await describePlan(context, plan));
@@ -163,6 +168,8 @@ async function applyDeps(context: Context, source: string | null, { ports }: Pat
     assets,
     tree,
     findFolder: createFolderLookup(context),
+    classify: async (unknown) => classifyRows(context, unknown, { foundBy: 'list' }),
+    belongingOf: (asset, hashes) => belongingOfRow(context, asset, hashes),
     findByPath: async (path) => {
       const request = { collection: 'assets', id: path, purpose: 'change', isLiteral: true } as const;
       return selectAsset(await context.library(), request, ports);
@@ -171,13 +178,33 @@ async function applyDeps(context: Context, source: string | null, { ports }: Pat
   };
 }
 
-type PathLookup = { ports: SelectionPorts; confirm(): Promise<void> };
+const classifyRows = async (
+  context: Context,
+  assets: readonly AssetRecord[],
+  how: { foundBy: FoundBy; isFromList?: boolean },
+): Promise<Membership> => {
+  const { workspaceInUse } = await context.library();
+  const ownFolders = async () => new Set();
+  return workspaceInUse.classify(assets, { signal: context.signal, certainty: 'sure', ownFolders, ...how });
+};
+
+/** Answers from the record, from the table, or else from the list of workspaces. */
+async function belongingOfRow(context: Context, asset: AssetRecord, hashes: RowHashes | undefined): Promise<Belonging> {
+  const { workspaceInUse } = await context.library();
+  const foundBy = hashes ? foundByRow(asset.uid, hashes, await workspaceInUse.uidIfKnown('sure')) : 'list';
+  const { own, others } = await classifyRows(context, [asset], { foundBy, isFromList: true });
+  return own.length > 0 ? 'yes' : others.length > 0 ? 'no' : 'unknown';
+}
+
+type PathLookup = { ports: SelectionPorts; confirm(unknown: readonly AssetRecord[]): Promise<void> };
 
 /** Looks up the paths of a table, and asks once about all assets of which the workspace is not known. */
 function createPathLookup(context: Context, options: IdOptions): PathLookup {
   const ports = selectionPorts(context, 'assets', options);
-  let unknown = 0;
-  let workspaces: readonly WorkspaceRecord[] = [];
+  let doubt: WorkspaceDoubt | undefined;
+  const add = (another: WorkspaceDoubt) => {
+    doubt = { ...another, count: another.count + (doubt?.count ?? 0) };
+  };
   return {
     ports: {
       ...ports,
@@ -186,13 +213,12 @@ function createPathLookup(context: Context, options: IdOptions): PathLookup {
         return found[0] as AssetRecord;
       },
       missing: ({ id }) => new CodedError(`there is no asset at ${id}`, { code: 'not_found' }),
-      acceptUnknown: async (count, visible) => {
-        unknown += count;
-        workspaces = visible;
-      },
+      onUnknown: async (another) => add(another),
     },
-    confirm: async () => {
-      if (unknown > 0) await ports.acceptUnknown(unknown, workspaces);
+    confirm: async (unknown) => {
+      const how = { purpose: 'change', isByFilters: false } as const;
+      if (unknown.length > 0) add(await doubtAbout(await context.library(), unknown, how));
+      if (doubt) await ports.onUnknown(doubt);
     },
   };
 }
@@ -200,7 +226,7 @@ function createPathLookup(context: Context, options: IdOptions): PathLookup {
 /** Texts of the outcomes, those that need a look first. */
 const outcomeTexts: readonly [SheetOutcome, text: string][] = [
   ['invalid', 'invalid'],
-  ['refused', 'refused (probably reformatted by a spreadsheet)'],
+  ['refused', 'refused (probably changed by a spreadsheet)'],
   ['conflict', 'in conflict with the library, left as they are (--mine or --theirs decides)'],
   ['outdated', 'as exported, though an earlier apply changed them (--restore or --theirs decides)'],
   ['kept', 'changed in the library, left as they are'],
@@ -293,7 +319,7 @@ function toRecord(change: SheetChange, failures: ReadonlyMap<string, CodedError>
 /** Writes the records that `work` returns to a file, which may exist. */
 function withReport(context: Context, path: string, work: () => Promise<ApplyRecord[]>): Promise<ApplyRecord[]> {
   const encoder = createTableEncoder(tableFormatOf(path), fields, ['name', 'before', 'after', 'reason']);
-  return writeOutput(context, { path, option: '--report', mayReplace: true }, async (file) => {
+  return writeOutput(outputPorts(context, '--report'), { path, mayReplace: true }, async (file) => {
     const records = await work();
     await file.write(Buffer.from((await encoder.head()) + (await encoder.rows(records))));
     return records;
@@ -321,6 +347,9 @@ function failureOf(
   return partialFailure(
     `${left.length} of ${records.length} cells ${dryRun ? 'would not be' : 'were not'} changed`,
     errors,
+    left.some(({ outcome }) => outcome === 'conflict')
+      ? 'run the same command with --mine, to overwrite what was changed in the library too, or with --theirs, to keep it'
+      : undefined,
   );
 }
 

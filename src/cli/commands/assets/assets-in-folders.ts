@@ -1,6 +1,5 @@
-import type { AssetsApi } from '../../../client/api/assets.ts';
 import { isGlob } from '../../../client/glob.ts';
-import { listFolders } from '../../../client/library/filter-checks.ts';
+import type { FolderReader } from '../../../client/library/folder-reader.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
@@ -14,7 +13,10 @@ export async function listMatches(context: Context, pattern: string, filters: As
   const { noAssetAt, noticeFolderCount } = await import('../../library/asset-paths.ts');
   const { tree } = await fetchFolderTree(context);
   const onFolderCount = (count: number) => noticeFolderCount(context, count);
-  const { found } = await findAssetsByPath((await context.api()).assets, pattern, tree, { filters, onFolderCount });
+  const { found } = await findAssetsByPath((await context.library()).folderReader, pattern, tree, {
+    filters,
+    onFolderCount,
+  });
   if (found.length === 0 && !isGlob(pattern)) throw noAssetAt(pattern, tree);
   return found.sort(comparatorFor(filters.ordering ?? '-created_at'));
 }
@@ -36,13 +38,13 @@ export async function collectFolderUids(context: Context, folder: string): Promi
  * @param limit maximum number of assets of each folder; `parents` receives the folder of each asset, by their uids
  */
 export async function listAssetsInFolders(
-  assets: AssetsApi,
+  reader: FolderReader,
   filters: AssetFilters,
   folders: readonly string[],
   { limit, parents }: { limit: number | undefined; parents: Map<string, string> },
 ): Promise<AssetRecord[]> {
   const found: AssetRecord[] = [];
-  for await (const { parent, page } of listFolders(assets, folders, { filters, limit })) {
+  for await (const { parent, page } of reader.listEach(folders, { filters, limit })) {
     found.push(...page);
     for (const { uid } of page) parents.set(uid, parent);
   }

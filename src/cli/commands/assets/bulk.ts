@@ -1,8 +1,8 @@
-import type { Written } from '../../../client/changes/carry-out.ts';
 import type { StoredItem } from '../../../client/changes/change-item.ts';
+import type { Written } from '../../../client/changes/read-back.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { ApiRequest } from '../../../client/http/api-request.ts';
-import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
+import { byUid, hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
 import type { ItemResult } from '../../../client/run-each.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
@@ -10,8 +10,9 @@ import type { Collection } from '../../../contract/paths.ts';
 import { itemNouns } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
-import { type IdOptions, select } from '../../library/asset-ids.ts';
+import { type IdOptions, select, selectListed } from '../../library/asset-ids.ts';
 import { LocationNames } from '../../library/name-cache.ts';
+import { describeNone } from '../../library/no-asset-error.ts';
 import type { Result } from '../../output/result.ts';
 import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
@@ -24,7 +25,11 @@ export type TargetRequest = IdOptions & {
   ids: readonly string[];
   filters: AssetFilters;
   limit: WriteLimit;
+  /** True to select the assets in the page, of which the filters are the first view. */
+  picks?: boolean | undefined;
 };
+
+export const pickOption = ['--pick', 'select the assets in the page; filters choose what it shows first'] as const;
 
 /**
  * Returns the selected assets. If neither ids nor filters are given, the user picks an asset. `byFilter` is true if
@@ -35,8 +40,10 @@ export type TargetRequest = IdOptions & {
  */
 export async function resolveTargets(
   context: Context,
-  { verb, collection, ids, filters, limit, ...options }: TargetRequest,
-): Promise<{ targets: SelectedAsset[]; byFilter: boolean }> {
+  request: TargetRequest,
+): Promise<{ targets: SelectedAsset[]; byFilter: boolean; unknownCount: number }> {
+  const { verb, collection, ids, filters, limit, picks, ...options } = request;
+  if (picks) return pickTargets(context, request);
   if (ids.includes('-')) context.terminal.askOnTty();
   const byFilter = hasFilters(filters);
   if (byFilter && ids.length > 0) throw usageError('ids and filters cannot be used together', 'use one of them');
@@ -48,7 +55,7 @@ export async function resolveTargets(
   const isLimitEnforced = limit.isTyped || !context.terminal.isInteractive;
   const maxCount = isLimitEnforced ? limit.count : undefined;
   const isRead = verb === 'download';
-  const request = {
+  const selection = {
     verb,
     collection,
     ids,
@@ -57,9 +64,33 @@ export async function resolveTargets(
     purpose: isRead ? 'read' : 'change',
     needsRecord: isRead,
   } as const;
-  const { assets, isNamed } = await select(context, request, options);
+  const { assets, isNamed, unknownCount } = await select(context, selection, options);
   if (isLimitEnforced && assets.length > limit.count) throw limitExceeded(collection, limit);
-  return { targets: assets, byFilter: !isNamed };
+  // A download on a terminal has a table that says so.
+  if (assets.length === 0 && byFilter && !(isRead && context.isHumanOutput))
+    context.terminal.info(describeNone(collection, filters));
+  return { targets: assets, byFilter: !isNamed, unknownCount };
+}
+
+/** Returns what the user selects in the page: one by one, or by the filters of its list, as with filters that are typed. */
+async function pickTargets(
+  context: Context,
+  { verb, ids, filters, limit, anyWorkspace = false, newest }: TargetRequest,
+): Promise<{ targets: SelectedAsset[]; byFilter: boolean; unknownCount: number }> {
+  if (ids.length > 0) throw usageError('--pick and ids cannot be used together', 'leave out one of them');
+  if (!context.terminal.isInteractive)
+    throw usageError('--pick needs a terminal', `mediactl ls -q … | mediactl ${verb} -`);
+  const { pickInPage } = await import('../page/pick.ts');
+  const { isListed } = await import('../page/page-selections.ts');
+  const { encodeView } = await import('../page/page.ts');
+  const view = { view: encodeView(filters), port: 0, opens: true, bytesPerSecond: undefined, anyWorkspace };
+  const { assets, isByFilter } = await pickInPage(context, view, `for mediactl ${verb}`);
+  if (limit.isTyped && assets.length > limit.count) throw limitExceeded('assets', limit);
+  const targets =
+    isByFilter && verb !== 'download'
+      ? await selectListed(context, assets, { anyWorkspace, newest })
+      : assets.map((asset) => byUid(asset.uid, isListed(asset) ? asset : undefined));
+  return { targets, byFilter: isByFilter, unknownCount: 0 }; // the page has shown them
 }
 
 /** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */

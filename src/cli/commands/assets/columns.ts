@@ -1,11 +1,12 @@
 import { createFolderPaths } from '../../../client/changes/sheet.ts';
-import { parentFields, parentOf, workspaceOf } from '../../../contract/asset.ts';
+import { parentFields, parentOf } from '../../../contract/asset.ts';
+import { shownWorkspace, workspaceFields } from '../../../contract/asset-workspace.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { Context } from '../../context.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
-import { fetchFolderTree } from '../../library/folders.ts';
+import { fetchFolderTreeIfAny } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { durationText, sizeText, timeText } from '../../output/cells.ts';
 import {
@@ -126,7 +127,7 @@ async function* withComputedFields(
 
 /** Returns a function that finds the path of an asset's folder; null if it is not known. Tells that it asks for folders. */
 async function createFolderPathLookup(context: Context): Promise<(asset: AssetRecord) => Promise<string | null>> {
-  const paths = createFolderPaths((await fetchFolderTree(context)).tree);
+  const paths = createFolderPaths(await fetchFolderTreeIfAny(context));
   context.terminal.info('the folders were read too, in one request, for the field folder');
   const folderOf = createFolderLookup(context);
   return async (asset) => {
@@ -140,7 +141,11 @@ function folderText(asset: AssetRecord, places: LocationNames): string {
   return parent === null ? '/' : places.displayName(parent);
 }
 
-const workspaceFields = ['workspace', 'workspace_uid'];
+/** Returns the uid or name of an asset's workspace, as its record shows it. */
+function workspaceText(asset: AssetRecord): string | undefined {
+  const { uids, names } = shownWorkspace(asset);
+  return uids[0] ?? names[0];
+}
 
 /** Formats an asset as rows, the main fields first, then all others that the service sent. */
 const assetRows =
@@ -152,7 +157,8 @@ const assetRows =
     const other = ([field, value]: [string, unknown]): DetailRow => {
       const label = field.replaceAll('_', ' ');
       if (isTerminal && parentFields.includes(field)) return ['folder', folder];
-      if (isTerminal && workspaceFields.includes(field)) return ['workspace', places.displayName(workspaceOf(asset))];
+      if (isTerminal && workspaceFields().includes(field))
+        return ['workspace', places.displayName(workspaceText(asset))];
       if (isTerminal && field.endsWith('_at')) return [label, relativeTime(value, render.now)];
       return [label, isTerminal ? shortenUrl(displayText(value)) : displayText(value)];
     };
@@ -178,7 +184,7 @@ export async function assetRecord(context: Context, asset: AssetRecord): Promise
   }
   if (context.isHumanOutput) {
     await places.load('folders', [parentOf(asset)]);
-    await places.load('workspaces', [workspaceOf(asset)]);
+    await places.load('workspaces', [workspaceText(asset)]);
   }
   return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
 }

@@ -1,33 +1,38 @@
 import { type Command, Option } from '@commander-js/extra-typings';
+import { type DownloadPart, partOfFolder } from '../../../client/download/download-plan.ts';
+import { assetFileName, inDirectory, readFileRecord } from '../../../client/download/file-name.ts';
+import { findDownload } from '../../../client/download/transfer.ts';
 import { usageError } from '../../../client/errors.ts';
-import { escapeGlob, isGlob } from '../../../client/glob.ts';
+import { isGlob } from '../../../client/glob.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { normalizePath } from '../../../client/library/folder-tree.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
-import type { SelectedAsset } from '../../../client/library/select-assets.ts';
+import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
+import { isDirectory } from '../../../client/local-path.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idsHelp, newestOption } from '../../library/asset-ids.ts';
+import { idsHelp, newestOption, selectionPorts } from '../../library/asset-ids.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
-import { findDownload } from '../../library/media-download.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
+import { mediaFinder } from '../../library/transfer-ports.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
 import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
-import { resolveTargets } from './bulk.ts';
-import { downloadList, downloadMany } from './download-many.ts';
-import type { DownloadManyOptions, DownloadPart, DownloadRequest } from './download-plan.ts';
-import { assetFileName, inDirectory, readFileRecord } from './file-name.ts';
-import { save, savedRecord } from './save.ts';
+import { pickOption, resolveTargets } from './bulk.ts';
+import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
+import { savedRecord, saveOne } from './save.ts';
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
     `mediactl ${collection} download @last -o master.mp4`,
-    ...(collection === 'assets' ? ['mediactl download /Campaigns/2026 -d ./campaign'] : []),
+    ...(collection === 'assets'
+      ? ['mediactl download /Campaigns/2026 -d ./campaign', 'mediactl download --pick -d ./picked']
+      : []),
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
   );
   const described = command
@@ -40,12 +45,14 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option('-d, --directory <dir>', 'directory for the files, which it creates (.)')
     .option('--flatten', 'without the subfolders of a folder')
     .option('--transfers <number>', 'number of concurrent downloads', '4');
-  withFilters(described, collection)
+  const filtered = withFilters(described, collection);
+  if (collection === 'assets') filtered.option(...pickOption);
+  filtered
     .option(...newestOption)
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
       run(async (context, ids, flags) =>
-        runDownload(context, { ...(await parseDownloadOptions(context, flags)), collection, ids }),
+        runDownload(context, { ...(await parseDownloadOptions(context, ids, flags)), collection }),
       ),
     );
 }
@@ -58,66 +65,75 @@ type DownloadFlags = FilterOptions & {
   newest?: boolean | undefined;
   acceptRendition?: true | undefined;
   progress: ProgressMode;
+  pick?: true | undefined;
 };
 
-async function parseDownloadOptions(context: Context, flags: DownloadFlags): Promise<DownloadManyOptions> {
-  const { output, directory = '', newest, progress } = flags;
+/** Filters need no ids, so that an only directory beside them is where the files are saved. */
+async function parseDownloadOptions(
+  context: Context,
+  typed: readonly string[],
+  flags: DownloadFlags,
+): Promise<DownloadManyOptions & { ids: readonly string[] }> {
+  const { output, newest, progress } = flags;
   const lanes = parseCount('--transfers', flags.transfers, 1);
   const filters = await parseFilters(context, flags);
-  if (output !== undefined && flags.directory !== undefined)
-    throw usageError('--output and --directory cannot be used together');
-  const { acceptRendition: acceptsRendition = false, flatten: isFlat = false } = flags;
-  return { filters, newest, output, directory, isFlat, lanes, progress, acceptsRendition };
+  const [only, ...others] = flags.directory === undefined && hasFilters(filters) ? typed : [];
+  const isTarget = only !== undefined && others.length === 0 && (await isDirectory(only));
+  const { directory = isTarget ? only : '' } = flags;
+  const ids = isTarget ? [] : typed;
+  if (output !== undefined && directory !== '') throw usageError('--output and --directory cannot be used together');
+  const { acceptRendition: acceptsRendition = false, flatten: isFlat = false, pick: picks } = flags;
+  return { ids, filters, picks, newest, output, directory, isFlat, lanes, progress, acceptsRendition };
 }
 
 async function runDownload(context: Context, request: DownloadRequest) {
   const { ids, output, directory } = request;
-  const parts: DownloadPart[] = [];
-  let byFilter = false;
-  for (const part of await splitIds(context, request)) {
-    const selected = await selectPart(context, request, part).catch((error) => suggestOutput(error, ids));
-    byFilter ||= selected.byFilter;
-    parts.push({ source: part.source, targets: selected.targets });
-  }
+  const parts = await selectParts(context, request).catch((error) => suggestOutput(error, ids));
   const targets = parts.flatMap((part) => part.targets);
+  const byFilter = parts.some((part) => part.byFilter);
   if (output !== undefined && (byFilter || targets.length > 1))
     throw usageError('--output accepts one asset', '-d DIRECTORY for several');
   if (directory !== '' && !context.settings.dryRun) await makeFolder(directory, '-d DIRECTORY');
   const [only] = targets;
-  return only && targets.length === 1 && !byFilter
-    ? downloadOne(context, request, only)
-    : downloadMany(context, request, parts);
+  if (only && targets.length === 1 && !byFilter) return downloadOne(context, request, only);
+  const unknownCount = parts.reduce((sum, part) => sum + part.unknownCount, 0);
+  return downloadMany(context, request, { parts, unknownCount });
 }
 
-/** Ids to select together. @property isFolder true for all that is in a folder, which may be empty */
-type IdsOfPart = { ids: readonly string[]; source: string | null; isFolder?: boolean };
+/** @property byFilter true if not each asset was named */
+type SelectedPart = DownloadPart & { byFilter: boolean; unknownCount: number };
 
-/** Splits ids into folders and globs, whose files are compared with those of earlier downloads, and all others. */
-async function splitIds(context: Context, { ids, directory, collection }: DownloadRequest): Promise<IdsOfPart[]> {
-  const parts: IdsOfPart[] = [];
+/** Selects folders and globs, whose files are compared with those of earlier downloads, and all other ids together. */
+async function selectParts(
+  context: Context,
+  { ids, directory, collection, filters, newest, picks }: DownloadRequest,
+): Promise<SelectedPart[]> {
+  const limit = { count: Number.POSITIVE_INFINITY, isTyped: false };
+  const selection = { verb: 'download', collection, filters, limit, newest, picks } as const;
+  const selectIds = async (some: readonly string[], source: string | null) => ({
+    source,
+    ...(await resolveTargets(context, { ...selection, ids: some })),
+  });
+  const parts: SelectedPart[] = [];
   const others: string[] = [];
   for (const id of ids) {
     const path = collection === 'assets' && isLibraryPath(id) ? normalizePath(withoutFolderPrefix(id)) : undefined;
-    if (path !== undefined && isGlob(path)) parts.push({ ids: [id], source: path });
-    else if (path !== undefined && directory !== '' && (await isFolder(context, path))) {
-      const glob = path === '/' ? '/**' : `${escapeGlob(path)}/**`;
-      parts.push({ ids: [glob], source: glob, isFolder: true });
-    } else others.push(id);
+    const folders = path === undefined || directory === '' ? undefined : await foldersAt(context, path);
+    if (folders) {
+      const ports = selectionPorts(context, collection, {});
+      const { part, unknownCount } = await partOfFolder(await context.library(), folders, ports);
+      parts.push({ ...part, unknownCount, byFilter: true });
+    } else if (path !== undefined && isGlob(path)) parts.push(await selectIds([id], path));
+    else others.push(id);
   }
-  return others.length > 0 || parts.length === 0 ? [...parts, { ids: others, source: null }] : parts;
+  return others.length > 0 || parts.length === 0 ? [...parts, await selectIds(others, null)] : parts;
 }
 
-const isFolder = async (context: Context, path: string) =>
-  path === '/' || (await fetchFolderTree(context)).tree.findByPath(path).length > 0;
-
-async function selectPart(context: Context, { collection, filters, newest }: DownloadRequest, part: IdsOfPart) {
-  const limit = { count: Number.POSITIVE_INFINITY, isTyped: false };
-  const selection = { verb: 'download', collection, ids: part.ids, filters, limit, newest } as const;
-  const selected = await resolveTargets(context, selection).catch((error) => {
-    if (part.isFolder && error instanceof NoAssetError) return { targets: [], byFilter: true };
-    throw error;
-  });
-  return part.isFolder ? { ...selected, byFilter: true } : selected;
+/** Returns the folders at a path, or that it is the top level; undefined if there are none. */
+async function foldersAt(context: Context, path: string): Promise<readonly FolderNode[] | 'top' | undefined> {
+  if (path === '/') return 'top';
+  const found = (await fetchFolderTree(context)).tree.findByPath(path);
+  return found.length > 0 ? found : undefined;
 }
 
 /** Adds the hint to use -o if the last id is not an asset, as in `download clip.mp4 out.mp4`, or -d for a folder. */
@@ -134,12 +150,12 @@ async function downloadOne(context: Context, request: DownloadRequest, target: S
   const { collection, output, directory, progress, acceptsRendition } = request;
   const { [collection]: assets } = await context.api();
   const asset = await readFileRecord(assets, target);
-  const media = await findDownload(context, asset, acceptsRendition);
+  const media = await findDownload(await mediaFinder(context), asset, acceptsRendition);
   const path = output ?? inDirectory(directory, await assetFileName(asset));
   if (context.isDryRun(`save ${media.url.origin}${media.url.pathname} as ${path}`)) return noResult;
   const display = await createProgress(context, progress);
   const isNewName = output === undefined;
-  const saved = await save(context, media, { path, progress: display, isNewName }).finally(() => display.close());
+  const saved = await saveOne(context, media, { path, progress: display, isNewName }).finally(() => display.close());
   if (!saved) return noResult;
   const { asset_uid, path: savedPath, size_bytes, verified = null } = saved;
   return context.isMachineReadable

@@ -6,21 +6,22 @@ import {
   sheetRow,
   sheetValuesOf,
 } from '../../../client/changes/sheet.ts';
+import { writeOutput } from '../../../client/download/output-file.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, type TableFormat, tableFormatOf } from '../../../client/table/format-table.ts';
-import { pluralize } from '../../../contract/figures.ts';
+import { parentOf } from '../../../contract/asset.ts';
+import { describeScope, pluralize } from '../../../contract/figures.ts';
 import { escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
-import { fetchFolderTree } from '../../library/folders.ts';
-import { describeScope } from '../../library/workspaces.ts';
+import { fetchFolderTreeIfAny } from '../../library/folders.ts';
+import { describeNone } from '../../library/no-asset-error.ts';
+import { outputPorts } from '../../library/transfer-ports.ts';
 import { noResult, type Result } from '../../output/result.ts';
 import { withFilters } from '../filters.ts';
 import { describeSearch, findListing, type ListRequest, parseListRequest, wordsArgument } from './list.ts';
-import { writeOutput } from './output-file.ts';
 
 export function exportAssets(command: Command, run: ActionWrapper): void {
   addExamples(
@@ -98,7 +99,7 @@ async function runExport(context: Context, { list, output, format }: ExportReque
     return noResult;
   }
   if (context.isDryRun(`write a table of assets to ${output}`)) return noResult;
-  const count = await writeOutput(context, { path: output, option: '-o' }, (file) =>
+  const count = await writeOutput(outputPorts(context, '-o'), { path: output }, (file) =>
     writeRows(context, list, format, (text) => file.write(Buffer.from(text))),
   );
   context.terminal.info(
@@ -113,8 +114,6 @@ const explainFilePath = (error: unknown, path = '') =>
     ? error.with({ hint: `-o ${quoteForShell(path)}, if it is the file to write` })
     : error;
 
-const isInFolder = ({ folder, pattern }: ListRequest) => folder !== undefined || pattern !== undefined;
-
 /** Writes the table, page by page. @returns number of assets */
 async function writeRows(
   context: Context,
@@ -123,26 +122,29 @@ async function writeRows(
   write: (text: string) => Promise<unknown>,
 ): Promise<number> {
   const encoder = createTableEncoder(format, sheetColumns, editableColumns);
-  const paths = createFolderPaths((await fetchFolderTree(context)).tree);
+  const paths = createFolderPaths(await fetchFolderTreeIfAny(context));
   const folderOf = createFolderLookup(context);
   const exportedAt = context.clock.now();
-  const { pages } = await findListing(context, list).catch((error: unknown) => {
+  const { pages, scope } = await findListing(context, list).catch((error: unknown) => {
     throw explainFilePath(error, list.pattern);
   });
-  const scope = new ListScope((await context.library()).workspaceInUse);
   let count = 0;
   await write(await encoder.head());
-  for await (const page of scope.keep(pages)) {
+  for await (const page of pages) {
     const rows: ReturnType<typeof sheetRow>[] = [];
     for (const asset of page) {
       const folder = await folderOf(asset);
-      rows.push(sheetRow(asset, sheetValuesOf(asset, paths, folder), folder, exportedAt));
+      // Assets listed in a folder are in the folder's workspace.
+      const isInTree = folder ? paths.pathOf(folder) !== undefined : folder === null && parentOf(asset) === undefined;
+      const workspace = await scope.workspaceOf(asset, isInTree ? 'folder' : undefined);
+      rows.push(sheetRow(asset, sheetValuesOf(asset, paths, folder), { folder, workspace, exportedAt }));
     }
     count += page.length;
     if (rows.length > 0) await write(await encoder.rows(rows));
   }
-  if (count === 0) context.terminal.info(`no assets${await describeSearch(context, list.words)}`);
-  const scopeText = isInFolder(list) ? undefined : describeScope(scope);
+  if (count === 0)
+    context.terminal.info(describeNone('assets', list.filters, await describeSearch(context, list.words)));
+  const scopeText = describeScope(scope);
   if (scopeText) context.terminal.info(scopeText);
   return count;
 }

@@ -8,7 +8,7 @@ import { displayText } from '../../../contract/sanitize.ts';
 import type { PlayerData } from '../../../contract/types.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type IdOptions, idHelp, newestOption, resolveAssetUid, select } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, resolveSharedUid, select } from '../../library/asset-ids.ts';
 import { type DetailRow, type Result, record } from '../../output/result.ts';
 import { maskSecret } from '../../terminal/redactor.ts';
 import { recordOrList } from './columns.ts';
@@ -64,7 +64,7 @@ export function player(command: Command, run: ActionWrapper, collection: Collect
 type PlayerRequest = IdOptions & { collection: Collection; id: string | undefined; showToken?: true | undefined };
 
 async function runPlayer(context: Context, { collection, id, showToken, ...choice }: PlayerRequest): Promise<Result> {
-  const uid = await resolveAssetUid(context, collection, id, choice);
+  const uid = await resolveSharedUid(context, collection, id, choice);
   const found = await (await context.api())[collection].player(uid);
   const shown = showToken ? found : { ...found, playback_token: maskSecret(found.playback_token) };
   return record(shown, found.uid, playerRows);

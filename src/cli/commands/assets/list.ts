@@ -7,7 +7,7 @@ import { isRootPath, withoutFolderPrefix } from '../../../client/library/library
 import { hasFilters } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { type AssetFilters, filterRows, flagOf } from '../../../contract/asset-filters.ts';
-import { formatCount } from '../../../contract/figures.ts';
+import { describeScope, formatCount } from '../../../contract/figures.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
@@ -16,12 +16,13 @@ import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
-import { describeScope } from '../../library/workspaces.ts';
+import { describeNone } from '../../library/no-asset-error.ts';
 import type { Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
 import { collectFolderUids, createRelativePaths, listAssetsInFolders, listMatches } from './assets-in-folders.ts';
 import { assetList, knownFields } from './columns.ts';
+import { runFollow } from './follow.ts';
 import type { AssetListing } from './sheet.ts';
 
 export function list(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -32,11 +33,14 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
     `mediactl ${collection} ls --sort name --limit 5`,
     `mediactl ${collection} ls --all --jsonl`,
     `mediactl ${collection} ls --status ready --html sheet.html`,
+    `mediactl ${collection} ls --follow --jsonl`,
   );
   addListOptions(command, collection).action(
-    run(async (context, words, flags) =>
-      runList(context, await parseListRequest(context, { collection, words }, flags)),
-    ),
+    run(async (context, words, flags) => {
+      if (flags.follow) return runFollow(context, { collection, words, since: flags.since }, flags);
+      if (flags.since !== undefined) throw usageError('--since needs --follow', 'add --follow --jsonl');
+      return runList(context, await parseListRequest(context, { collection, words }, flags));
+    }),
   );
 }
 
@@ -58,7 +62,9 @@ function addListOptions(command: Command, collection: Collection) {
     .option('--all', 'list all assets')
     .option('--offset <number>', 'skip this many assets')
     .option('--count', 'print only the number of assets')
-    .option('--html <file>', 'write a contact sheet, a web page with thumbnails');
+    .option('--html <file>', 'write a contact sheet, a web page with thumbnails')
+    .option('--follow', 'print what becomes new, ready or failed; sees no edits or deletions')
+    .option('--since <cursor>', 'follow from this cursor or time on');
   const withRecursive = () => filtered.option('-r, --recursive', 'include the folders below the folder');
   return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
 }
@@ -127,9 +133,11 @@ export async function runList(context: Context, request: ListRequest): Promise<R
     return { kind: 'raw', text: String((await listMatches(context, pattern, filters)).length) };
   if (request.count) {
     const folders = recursive && (await collectFolderUids(context, folder as string));
-    const scopes = folders?.map((parent) => ({ ...filters, parent })) ?? [filters];
+    const counted = folders?.map((parent) => ({ ...filters, parent })) ?? [filters];
     let total = 0;
-    for (const scope of scopes) total += await countAssets(context, collection, scope);
+    for (const each of counted) total += await countAssets(context, collection, each);
+    if (folder === undefined && !(await (await context.library()).workspaceInUse.isOnlyOne()))
+      context.terminal.info('all workspaces');
     return { kind: 'raw', text: String(total) };
   }
   const find = () => findListing(context, request);
@@ -138,23 +146,49 @@ export async function runList(context: Context, request: ListRequest): Promise<R
     const title = titleOf(filters, folder ?? pattern, collection === 'assets' ? 'Assets' : 'Videos');
     return writeSheet(context, { path: html, title }, find);
   }
-  const { pages: found, footer, isEmpty, pathOf } = await find();
+  const { pages: found, footer, isEmpty, pathOf, scope } = await find();
   const inFolder = folder && !recursive ? ` in ${folder}; -r includes the folders below it` : '';
-  const search = isEmpty ? await describeSearch(context, words) : searchText(words);
-  const empty = `no ${collection}${inFolder}${search}`;
+  const search = isEmpty ? await describeSearch(context, words, collection) : searchText(words);
+  const empty = describeNone(collection, filters, `${inFolder}${search}`);
+  const isSearch = words.length > 0 || hasFilters({ ...filters, parent: undefined, ordering: undefined });
   // A terminal shows this text in place of the table.
-  if (isEmpty && words.length > 0 && !context.isHumanOutput) context.terminal.info(empty);
+  if (isEmpty && isSearch && !context.isHumanOutput) context.terminal.info(empty);
   const isInWorkspace = folder !== undefined || pattern !== undefined; // the folders are those of the workspace in use
   if (isInWorkspace || !context.isHumanOutput) {
     const below = await foldersToShow(context, request);
     const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
     const isOneFolder = folder !== undefined && !recursive;
-    const more = () => [footer, below.footer].filter(Boolean).join('; ') || undefined;
-    return { ...assetList(context, pages, empty, { pathOf, isOneFolder }), more };
+    const depth = isOneFolder ? new DepthNote(context, request) : undefined;
+    const more = () =>
+      [footer, below.footer, depth?.text, describeScope(scope)].filter(Boolean).join('; ') || undefined;
+    return { ...assetList(context, depth?.watch(pages) ?? pages, empty, { pathOf, isOneFolder }), more };
   }
-  const scope = new ListScope((await context.library()).workspaceInUse);
   const more = () => [footer, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-  return { ...assetList(context, scope.keep(found), empty), more };
+  return { ...assetList(context, found, empty), more };
+}
+
+/** Says of the list of one folder that it may have what is in the folders below, too, where the service does not show it. */
+class DepthNote {
+  text: string | undefined;
+  readonly #context: Context;
+  readonly #parent: string;
+
+  constructor(context: Context, { filters }: ListRequest) {
+    this.#context = context;
+    this.#parent = filters.parent ?? 'root';
+  }
+
+  async *watch(pages: AssetListing['pages']): AsyncGenerator<AssetRecord[]> {
+    const { folderReader } = await this.#context.library();
+    for await (const page of pages) {
+      yield page;
+      const found = page.filter(({ uid }) => uid !== ''); // other rows are folders
+      const includesBelow = found.length === 0 ? false : folderReader.includesBelow(this.#parent, found);
+      if (includesBelow) this.text = 'with subfolders';
+      if (includesBelow === undefined && this.#context.isHumanOutput)
+        this.text = 'perhaps with subfolders: the service does not show the folder of each asset';
+    }
+  }
 }
 
 const pageSize = 20;
@@ -187,35 +221,43 @@ async function* withRows(rows: AssetRecord[], pages: AssetListing['pages']): Asy
   yield* pages;
 }
 
-/** Lists the assets of a request, also of several folders, and warns of an ignored filter. */
+/**
+ * Lists the assets of a request, also of several folders, without those that are known to be in another workspace. Warns of
+ * an ignored filter.
+ */
 export async function findListing(context: Context, request: ListRequest): Promise<AssetListing> {
   const found = await fetchListing(context, request);
-  return { ...found, pages: withIgnoredFilterWarning(context, request.filters, found.pages) };
+  const isInFolder = request.folder !== undefined || request.pattern !== undefined;
+  const scope = new ListScope((await context.library()).workspaceInUse, isInFolder ? 'folder' : 'list');
+  return { ...found, scope, pages: scope.keep(withIgnoredFilterWarning(context, request.filters, found.pages)) };
 }
 
 async function fetchListing(
   context: Context,
   { collection, filters, folder, recursive, limit, offset, pattern }: ListRequest,
-): Promise<AssetListing> {
+): Promise<Omit<AssetListing, 'scope'>> {
   const folders = recursive ? await collectFolderUids(context, folder as string) : undefined;
-  const { [collection]: assets } = await context.api();
+  const { folderReader: reader } = await context.library();
   const count = limit === 'page' ? pageSize : limit;
   if (folders || pattern !== undefined) {
     const end = count === undefined ? undefined : count + offset;
     // Fetches one extra asset to find out whether there are more.
     const parents = new Map<string, string>();
     const found = folders
-      ? await listAssetsInFolders(assets, filters, folders, { limit: end && end + 1, parents })
+      ? await listAssetsInFolders(reader, filters, folders, { limit: end && end + 1, parents })
       : await listMatches(context, pattern as string, filters);
+    if (found.length === 0 && pattern !== undefined && !hasFilters({ ...filters, ordering: undefined }))
+      throw (await import('../../library/asset-paths.ts')).noAssetAt(pattern, undefined);
     const items = found.slice(offset, end);
     const hasMore = limit === 'page' && offset + items.length < found.length;
-    const listing = { pages: [items], footer: hasMore ? `${items.length} shown; --all for all` : undefined };
+    const footer = hasMore ? `${items.length} shown; --all for all` : undefined;
+    const listing = { pages: [items], footer, isEmpty: items.length === 0 };
     return folders
       ? { ...listing, pathOf: await createRelativePaths(context, folders[0] as string, parents) }
       : listing;
   }
-  if (limit !== 'page') return { pages: assets.list(filters, { limit, offset }), footer: undefined };
-  const page = await assets.page(filters, pageSize, offset);
+  if (limit !== 'page') return { pages: reader.list(filters, { limit, offset }, collection), footer: undefined };
+  const page = await reader.page(filters, pageSize, offset, collection);
   const items = itemsOf<AssetRecord>(page).slice(0, pageSize);
   const total = totalOf(page, (await context.account()).names);
   const hasMore = total !== undefined && total > offset + items.length;
@@ -262,7 +304,15 @@ function assertNoFieldList({ isMachineReadable }: Context, [word = '', ...others
 }
 
 /** Describes a search that found nothing. If the word is the name of a folder at the top level, says so. */
-export async function describeSearch(context: Context, words: readonly string[]): Promise<string> {
+export async function describeSearch(
+  context: Context,
+  words: readonly string[],
+  collection: Collection = 'assets',
+): Promise<string> {
+  const { findLine } = await import('../../reference/suggestions.lazy.ts');
+  const expanded = `${collection} ls`;
+  const line = findLine({ names: [collection === 'assets' ? 'ls' : expanded, expanded], words });
+  if (line) return `${searchText(words)}; ${line.hint}`;
   const [word = '', ...others] = words;
   if (word === '' || others.length > 0 || word.includes('/')) return searchText(words);
   const tree = await fetchFolderTree(context, { mayPrompt: false }).then(

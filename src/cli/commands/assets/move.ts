@@ -5,8 +5,7 @@ import { requestsOf } from '../../../client/changes/items.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
-import { hasFilters, type SelectedAsset } from '../../../client/library/select-assets.ts';
-import { workspaceOf } from '../../../contract/asset.ts';
+import { hasFilters } from '../../../client/library/select-assets.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
@@ -17,7 +16,7 @@ import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
-import { parseWriteLimit } from '../confirm-many.ts';
+import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import {
   assertNamesFolder,
@@ -27,13 +26,22 @@ import {
   type MoveTarget,
   moveFolder,
 } from '../folder-change.ts';
-import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
+import {
+  confirmBulk,
+  dryRunBulk,
+  pickOption,
+  resolveTargets,
+  singleRecord,
+  singleTarget,
+  type TargetRequest,
+} from './bulk.ts';
 
 export function move(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
     'mediactl mv @last /Campaigns/2026',
     "mediactl mv '/Inbox/*.mp4' /Archive",
+    'mediactl mv --pick /Archive',
     'mediactl mv --tag done /Archive --create-folders',
     'mediactl mv /Campaigns/2026 /Archive/2026',
   );
@@ -55,7 +63,8 @@ function addMoveOptions(command: Command) {
     )
     .option(...createFoldersOption);
   return withFilters(described, 'assets')
-    .option('--max-changes <number>', 'maximum number of assets (100)')
+    .option(...pickOption)
+    .option(...maxChangesOption)
     .option(...newestOption)
     .option(...anyWorkspaceOption);
 }
@@ -78,6 +87,7 @@ async function parseMoveRequest(
     limit: parseWriteLimit(flags.maxChanges),
     newest: flags.newest,
     anyWorkspace: flags.anyWorkspace,
+    picks: flags.pick,
     to,
     mayCreate: flags.createFolders ?? false,
   };
@@ -87,7 +97,7 @@ async function runMove(context: Context, request: MoveRequest) {
   const { to, ids } = request;
   const { tree, workspace } = await fetchFolderTree(context);
   const folder = ids.find((id) => isFolderPath(tree, id));
-  if (folder === undefined) {
+  if (folder === undefined || request.picks) {
     const isMissing = isMissingFolder(tree, to);
     const existing = isMissing || isRootPath(to) ? undefined : await resolveFolder(context, tree, to);
     return moveAssets(context, request, existing, isMissing);
@@ -115,7 +125,6 @@ async function moveAssets(
   const writer = await context.writer();
   const known = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
   const { assets: targets, items: planned } = await writer.plan(found, { folder: known });
-  await assertInWorkspace(context, targets);
   if (context.settings.dryRun) {
     const creations = isMissing
       ? createFolderRequests(
@@ -139,19 +148,6 @@ async function moveAssets(
     : bulkResult(context, outcomes, { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
   const place = `to ${displayText(target?.path ?? '/')}`;
   return changeResult(context, outcomes, { verb: 'moved', noun: 'asset', place }, records);
-}
-
-/** @throws CodedError `usage` (exit 2) if an asset is in another workspace than the folder to move to */
-async function assertInWorkspace(context: Context, targets: readonly SelectedAsset[]): Promise<void> {
-  const records = targets.flatMap(({ record }) => record ?? []);
-  const own = await (await context.library()).workspaceInUse.keepShown(records);
-  const other = records.find((record) => !own.includes(record));
-  if (!other) return;
-  const workspace = workspaceOf(other) ?? '';
-  throw usageError(
-    `asset ${other.uid} is in another workspace than the folder`,
-    `--workspace ${workspace} for a folder of its workspace; the API moves no asset between workspaces`,
-  );
 }
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */

@@ -13,8 +13,8 @@ import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { changeResult } from '../../output/outcome.ts';
-import { bulkResult } from '../bulk-result.ts';
-import { confirmMany, parseWriteLimit } from '../confirm-many.ts';
+import { bulkResult, readBackText } from '../bulk-result.ts';
+import { confirmMany, maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
 import {
   cannotRestore,
   deletionLines,
@@ -27,13 +27,15 @@ import {
 import { parseFilters, withFilters } from '../filters.ts';
 import { isFolderPath } from '../folder-change.ts';
 import { removeFolders } from '../folder-removal.ts';
-import { resolveTargets, type TargetRequest } from './bulk.ts';
+import { pickOption, resolveTargets, type TargetRequest } from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
     `mediactl ${collection} rm @last`,
-    ...(collection === 'assets' ? ["mediactl rm '/Inbox/A00*' --dry-run", 'mediactl rm -r /Old --dry-run'] : []),
+    ...(collection === 'assets'
+      ? ["mediactl rm '/Inbox/A00*' --dry-run", 'mediactl rm --pick', 'mediactl rm -r /Old --dry-run']
+      : []),
     `mediactl ${collection} rm --tag rushes --created-before 90d --max-changes 500 --yes`,
     `mediactl ${collection} rm --search test --dry-run`,
   );
@@ -51,12 +53,12 @@ function addRemoveOptions(command: Command, collection: Collection) {
     )
     .argument('[id...]', idsHelp);
   const filtered = withFilters(described, collection)
-    .option('--max-changes <number>', 'maximum number of assets (100)')
+    .option(...maxChangesOption)
     .option(...newestOption)
     .option(...anyWorkspaceOption);
-  const withRecursive = () =>
-    filtered.option('-r, --recursive', 'delete folders, given by path, with everything in them');
-  return collection === 'assets' ? withRecursive() : (filtered as unknown as ReturnType<typeof withRecursive>);
+  const withAssetOptions = () =>
+    filtered.option(...pickOption).option('-r, --recursive', 'delete folders, given by path, with everything in them');
+  return collection === 'assets' ? withAssetOptions() : (filtered as unknown as ReturnType<typeof withAssetOptions>);
 }
 
 type RemoveRequest = TargetRequest & {
@@ -77,13 +79,15 @@ async function parseRemoveRequest(
     throw usageError('the top level cannot be deleted', "mediactl rm '/**', to move all assets to the trash");
   const isRecursive = flags.recursive === true;
   const folders = collection === 'assets' ? await findFolders(context, typed, isRecursive) : new Map();
+  if (flags.pick && folders.size > 0)
+    throw usageError('--pick and folders cannot be used together', 'leave out one of them');
   if (isRecursive && folders.size === 0)
     throw usageError('--recursive needs a folder that exists', 'mediactl rm -r /FOLDER; a glob matches assets only');
   if (folders.size > 0 && hasFilters(filters))
     throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER, with the filters');
   const ids = typed.filter((id) => !folders.has(id));
-  const { newest, anyWorkspace } = flags;
-  const selection = { collection, ids, filters, limit, newest, anyWorkspace };
+  const { newest, anyWorkspace, pick: picks } = flags;
+  const selection = { collection, ids, filters, limit, newest, anyWorkspace, picks };
   return { verb: 'rm', ...selection, folders: [...folders.values()], isRecursive };
 }
 
@@ -134,11 +138,16 @@ async function runRemove(context: Context, request: RemoveRequest): Promise<Comm
   });
   const outcomes = await moveToTrash(context, known, { collection, ageMs });
   const records = { outcome: 'deleted', label: 'moved to the trash', noun: collection } as const;
-  const done = outcomes.filter(({ error }) => !error).length;
+  const done = outcomes.filter(({ error }) => !error);
   return changeResult(
     context,
     outcomes,
-    { verb: 'moved', noun: itemNouns[collection], place: 'to the trash', next: cannotRestore(done) },
+    {
+      verb: 'moved',
+      noun: itemNouns[collection],
+      place: `to the trash${readBackText(done)}`,
+      next: cannotRestore(done.length),
+    },
     bulkResult(context, outcomes, records),
   );
 }

@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { displayText } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -38,10 +39,15 @@ async function runRename(context: Context, { id, name, ...options }: RenameReque
       'a name with a slash cannot be part of a path',
       'mediactl mv ID /FOLDER, or update ID --name NAME',
     );
-  const selected = await selectOneAsset(context, { collection: 'assets', id, purpose: 'change' }, options);
+  const ageMs = startAge(context.clock);
+  const selected = await selectOneAsset(
+    context,
+    { collection: 'assets', id, purpose: 'change' },
+    { ...options, needsName: true },
+  );
   if (context.settings.dryRun)
     return dryRunPlan(context, [(await context.api()).assets.updateRequest(selected.uid, { name })]);
-  const label = { command: 'rename', summary: `rename to ${name}` };
+  const label = { command: 'rename', summary: `rename to ${name}`, ageMs };
   const { asset, name: before } = await (await context.writer()).edit(selected, { fields: { name } }, label);
   announce(context, `renamed ${displayText(before ?? asset.uid)} to ${displayText(asset.name ?? name)}`);
   return withoutRecords(context, { result: await assetRecord(context, asset) });

@@ -1,8 +1,10 @@
+import { writeOutput } from '../../../client/download/output-file.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
+import type { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { slugsOf } from '../../../contract/asset.ts';
 import { type AssetFilters, activeFilters } from '../../../contract/asset-filters.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
+import { describeScope, formatBytes, formatCount, formatDuration, pluralize } from '../../../contract/figures.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import { asNumber, asText } from '../../../contract/json-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -10,13 +12,15 @@ import type { AssetRecord } from '../../../contract/types.ts';
 import { type ContactSheetCard, renderContactSheet, type Thumbnail } from '../../../web/contact-sheet.ts';
 import { detectImageType } from '../../../web/shared/image-type.ts';
 import type { Context } from '../../context.ts';
+import { outputPorts } from '../../library/transfer-ports.ts';
 import { type DetailRow, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { writeOutput } from './output-file.ts';
 
 export type AssetListing = {
   pages: AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
   footer: string | undefined;
+  /** Which workspaces the pages have, once they are read. */
+  scope: ListScope;
   isEmpty?: boolean;
   /** Returns the path of an asset below the folder that is listed with its subfolders. */
   pathOf?: (asset: AssetRecord) => string;
@@ -32,12 +36,12 @@ export async function writeSheet(
   if (path === '' || path === '-')
     throw usageError(`--html does not accept '${path}'`, 'name a file: --html sheet.html');
   if (context.isDryRun(`write a page of thumbnails to ${path}`)) return noResult;
-  const written = await writeOutput(context, { path, option: '--html' }, async (file) => {
-    const { pages, footer } = await find();
+  const written = await writeOutput(outputPorts(context, '--html'), { path, mode: 0o600 }, async (file) => {
+    const { pages, footer, scope } = await find();
     const found: { card: ContactSheetCard; url: unknown }[] = [];
     for await (const page of pages)
       for (const asset of page) found.push({ card: cardOf(asset), url: asset.thumbnail_url });
-    if (footer) terminal.info(footer);
+    for (const text of [footer, describeScope(scope)]) if (text) terminal.info(text);
     if (found.length > maxAssetsWithoutNotice)
       terminal.info(`${formatCount(found.length)} assets; fetching their thumbnails`);
     let [size_bytes, missing_thumbnail_count] = [0, 0];

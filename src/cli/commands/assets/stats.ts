@@ -1,14 +1,12 @@
 import { Argument, type Command } from '@commander-js/extra-typings';
 import { maxPageSize } from '../../../client/api/pagination.ts';
 import { AssetStats, type AssetTotals, type CountedAsset } from '../../../client/library/asset-stats.ts';
-import { listFolders } from '../../../client/library/filter-checks.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
-import { formatCount, pluralize } from '../../../contract/figures.ts';
+import { describeScope, formatCount, pluralize } from '../../../contract/figures.ts';
 import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { fetchFolderTree } from '../../library/folders.ts';
-import { describeScope } from '../../library/workspaces.ts';
+import { fetchFolderTreeIfAny } from '../../library/folders.ts';
 import { durationText, sizeText } from '../../output/cells.ts';
 import { type Column, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -81,7 +79,8 @@ async function collect(context: Context, folder: string | undefined): Promise<As
   const { terminal, clock } = context;
   const { assets, transport } = await context.api();
   const collected = new AssetStats();
-  const scope = new ListScope((await context.library()).workspaceInUse);
+  const { workspaceInUse, folderReader } = await context.library();
+  const scope = new ListScope(workspaceInUse);
   const onTotal = (total: number | undefined) => {
     if (total === undefined) return;
     const cost = formatCost(Math.ceil(total / maxPageSize), transport.connection.rateLimit, clock.now());
@@ -90,7 +89,7 @@ async function collect(context: Context, folder: string | undefined): Promise<As
   if (folder === undefined)
     for await (const page of scope.keep(assets.list({}, { onTotal }))) for (const asset of page) collected.add(asset);
   else
-    for await (const { parent, page } of listFolders(assets, await collectFolderUids(context, folder)))
+    for await (const { parent, page } of folderReader.listEach(await collectFolderUids(context, folder)))
       for (const asset of page) collected.add(asset, parent === 'root' ? null : parent);
   const scopeText = describeScope(scope);
   if (scopeText) terminal.info(scopeText);
@@ -120,7 +119,7 @@ function describeHidden(
 
 async function toRows(context: Context, collected: AssetStats): Promise<StatsRow[]> {
   const byFolder = collected.totalsBy('folder');
-  const tree = byFolder.size > 0 ? (await fetchFolderTree(context)).tree : undefined;
+  const tree = byFolder.size > 0 ? await fetchFolderTreeIfAny(context) : undefined;
   const pathOf = (uid: string) => (uid === '' ? '/' : (tree?.find(uid)?.path ?? uid));
   const row = (section: Section, totals: AssetTotals, value: string | null = null): StatsRow => {
     return { section, value, uid: null, name: null, duplicate_group: null, ...totals };

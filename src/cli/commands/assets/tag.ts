@@ -4,15 +4,17 @@ import { usageError } from '../../../client/errors.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { parseWriteLimit } from '../confirm-many.ts';
+import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { parseTagEdit, parseTagOption, tagOption } from '../tag-option.ts';
+import { pickOption } from './bulk.ts';
 import { runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
     'mediactl tag @last --add sea --remove draft',
+    'mediactl tag --pick --add sea',
     'mediactl tag @last --set sea,night',
     "mediactl tag '/Campaigns/2026/*' --add campaign-2026",
     'mediactl tag --search harbour --add sea --dry-run',
@@ -30,7 +32,8 @@ function addTagOptions(command: Command) {
     .addOption(tagOption('--remove <slug>', 'remove a tag'))
     .option('--set <slugs>', "replace all tags: sea,night; '' removes all tags");
   return withFilters(described, 'assets')
-    .option('--max-changes <number>', 'maximum number of assets (100)')
+    .option(...pickOption)
+    .option(...maxChangesOption)
     .option(...newestOption)
     .option(...anyWorkspaceOption);
 }
@@ -41,8 +44,9 @@ async function parseTagRequest(context: Context, ids: readonly string[], flags: 
   const tags = parseTagChange(flags);
   const limit = parseWriteLimit(flags.maxChanges);
   const filters = await parseFilters(context, flags);
-  const { newest, anyWorkspace } = flags;
-  return { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, change: { fields: {}, tags } };
+  const { newest, anyWorkspace, pick: picks } = flags;
+  const targets = { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, picks } as const;
+  return { ...targets, change: { fields: {}, tags } };
 }
 
 /** @throws CodedError `usage` (exit 2) if there is no change, if options conflict, or if a tag is not a slug */
@@ -53,6 +57,6 @@ function parseTagChange({ add, remove, set }: TagFlags): TagChange {
       isEdit ? '--set and --add or --remove cannot be used together' : 'no change was given',
       'give --add and --remove SLUG, or --set SLUGS to replace all tags',
     );
-  if (set === undefined) return parseTagEdit(['--add', '--remove'], add, remove);
+  if (set === undefined) return parseTagEdit(add, remove);
   return { set: set === '' ? [] : parseTagOption('--set', [set]) };
 }

@@ -1,4 +1,5 @@
 import type { Command } from '@commander-js/extra-typings';
+import { imageFileName } from '../../../client/download/file-name.ts';
 import { CodedError } from '../../../client/errors.ts';
 import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
@@ -7,8 +8,7 @@ import type { Context } from '../../context.ts';
 import { idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
-import { imageFileName } from './file-name.ts';
-import { save, savedRecord } from './save.ts';
+import { savedRecord, saveOne } from './save.ts';
 
 export function thumb(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(command, `mediactl ${collection} thumb @last -o poster.jpg`);
@@ -46,6 +46,6 @@ async function runThumb(context: Context, { collection, id, output, newest }: Th
   if (context.isDryRun(`save ${from} as ${path}`)) return noResult;
   const progress = await createProgress(context);
   const media = { assetUid: uid, url, expected: { isPublic: true }, isOriginal: false };
-  const saved = await save(context, media, { path, progress }).finally(() => progress.close());
+  const saved = await saveOne(context, media, { path, progress }).finally(() => progress.close());
   return saved ? savedRecord({ ...saved, verified: undefined }) : noResult;
 }

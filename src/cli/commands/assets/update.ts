@@ -1,6 +1,7 @@
 import type { Command } from '@commander-js/extra-typings';
+import type { ChangeItem } from '../../../client/changes/change-item.ts';
 import { requestsOf, type WantedChange } from '../../../client/changes/items.ts';
-import type { TagChange } from '../../../client/changes/tag-change.ts';
+import { isEmptyEdit, type TagChange } from '../../../client/changes/tag-change.ts';
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
@@ -13,17 +14,18 @@ import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, 
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { runChange } from '../../library/run-change.ts';
-import { changeResult } from '../../output/outcome.ts';
+import { changeResult, phrase } from '../../output/outcome.ts';
+import { noResult } from '../../output/result.ts';
 import { bulkResult, toOutcomes } from '../bulk-result.ts';
-import { parseWriteLimit } from '../confirm-many.ts';
-import { parseTagEdit, parseTagField, tagOption } from '../tag-option.ts';
+import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
+import { parseTagField } from '../tag-option.ts';
 import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
     command,
-    `mediactl ${collection} update @last --name "Quay at dusk" --add-tag sea`,
-    `mediactl ${collection} ls -q --all --tag draft | mediactl ${collection} update - --add-tag archive --remove-tag draft -n`,
+    `mediactl ${collection} update @last --name "Quay at dusk"`,
+    `mediactl ${collection} ls -q --all --tag draft | mediactl ${collection} update - --description "" -n`,
     `mediactl ${collection} update @last --set-json chapters_enabled=true --dry-run`,
   );
   addUpdateOptions(command, collection).action(
@@ -39,11 +41,9 @@ function addUpdateOptions(command: Command, collection: Collection) {
     .argument('[id...]', idsHelp)
     .option('--name <name>', 'new name')
     .option('--description <text>', 'new description')
-    .addOption(tagOption('--add-tag <slug>', 'add a tag'))
-    .addOption(tagOption('--remove-tag <slug>', 'remove a tag'))
     .option('--set <key=value>', 'set any other field to a string', collect, [] as string[])
     .option('--set-json <key=json>', 'set any other field to a JSON value', collect, [] as string[])
-    .option('--max-changes <number>', 'maximum number of assets (100)')
+    .option(...maxChangesOption)
     .option(...newestOption)
     .option(...anyWorkspaceOption);
 }
@@ -65,9 +65,7 @@ export async function parseUpdateRequest(
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<WantedChange> {
-  const { name, description, addTag, removeTag } = flags;
-  const hasTags = addTag.length + removeTag.length > 0;
-  const tags = hasTags ? parseTagEdit(['--add-tag', '--remove-tag'], addTag, removeTag) : undefined;
+  const { name, description } = flags;
   const texts = flags.set.map((each) => parsePair('--set', each));
   const typed = flags.setJson.map((each) => parseJsonPair('--set-json', '--set', each));
   const fields: JsonObject = {
@@ -75,9 +73,9 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
     ...(description !== undefined && { description }),
     ...Object.fromEntries([...texts, ...typed]),
   };
-  if (tags === undefined && Object.keys(fields).length === 0)
-    throw usageError('no change was given', 'give --name, --description, --add-tag or --set KEY=VALUE');
-  return { fields: await parseTagField(context, fields), tags };
+  if (Object.keys(fields).length === 0)
+    throw usageError('no change was given', 'give --name, --description or --set KEY=VALUE; mediactl tag ID --add TAG');
+  return { fields: await parseTagField(context, fields) };
 }
 
 /** Updates assets, after a confirmation if the user did not name each one. */
@@ -88,11 +86,18 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const { [collection]: assets } = await context.api();
   const options = { collection, keepsOldValues: context.isHumanOutput || change.tags !== undefined };
   const { assets: targets, items } = await (await context.writer()).plan(found, change, options);
-  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requestsOf(assets, items));
+  const changed = items.filter((item) => !isIdle(item));
+  if (context.settings.dryRun) return dryRunBulk(context, collection, targets, requestsOf(assets, changed));
   const notes = change.tags ? describeLostTags(change.tags, targets) : [];
   if (byFilter) await confirmBulk(context, collection, targets, { action: (what) => `update ${what}`, limit, notes });
   else for (const line of notes) context.terminal.info(line);
-  const planned = { command: request.verb, summary: describeChange(change), items, collection, ageMs };
+  if (changed.length === 0 && items.length > 0 && context.canUseSentences) {
+    context.terminal.info(`${phrase(items, itemNouns[collection])} already ${describeTags(change.tags, items.length)}`);
+    return { result: noResult };
+  }
+  const [only] = items;
+  const effect = items.length === 1 && only?.tags && !isIdle(only) ? { ...change, tags: only.tags } : change;
+  const planned = { command: request.verb, summary: describeChange(effect), items, collection, ageMs };
   const results = await runChange(context, planned);
   const outcomes = toOutcomes(results);
   const records = singleTarget(context, { targets, byFilter })
@@ -105,6 +110,22 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
     { verb: 'updated', noun, place: `(${displayText(planned.summary)})` },
     records,
   );
+}
+
+/** Returns true for an item that has the tags that it is to have, and nothing else to set. */
+const isIdle = ({ after, tags }: ChangeItem) =>
+  after !== null && Object.keys(after).length === 0 && tags !== undefined && isEmptyEdit(tags);
+
+/** Describes tags that the assets have, or do not have, already. */
+function describeTags(tags: TagChange | undefined, count: number): string {
+  const list = (slugs: readonly string[]) => `the ${slugs.length === 1 ? 'tag' : 'tags'} ${slugs.join(', ')}`;
+  const has = count === 1 ? 'has' : 'have';
+  if (!tags || 'set' in tags) return `${has} ${tags?.set.length ? list(tags.set) : 'no tags'}`;
+  const lacks = count === 1 ? 'lacks' : 'lack';
+  return [
+    ...(tags.add.length > 0 ? [`${has} ${list(tags.add)}`] : []),
+    ...(tags.remove.length > 0 ? [`${lacks} ${list(tags.remove)}`] : []),
+  ].join(' and ');
 }
 
 /** Describes a change for the history, such as `set name, add tag sea`. */

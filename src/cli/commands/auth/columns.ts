@@ -25,7 +25,7 @@ export const profileColumns: Column<ProfileRecord>[] = [
   { field: 'current', value: ({ current }) => (current ? '*' : '') },
   { field: 'name', value: ({ name }) => escapeControls(name), noTruncate: true },
   { field: 'base_url', value: ({ base_url }) => escapeControls(base_url) },
-  { field: 'workspace_uid', value: workspaceText },
+  { header: 'WORKSPACE', value: workspaceText },
   { field: 'key_store', value: ({ key_store }) => key_store },
 ];
 

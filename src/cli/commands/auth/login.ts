@@ -16,9 +16,9 @@ import {
 } from '../../account/account.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
+import { rememberWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
-import { assertProfileName, type Profile } from '../../settings/profile-file.ts';
+import { assertProfileName, type Profile, type ProfileConfig } from '../../settings/profile-file.ts';
 import { precedence } from '../../settings/setting-resolver.ts';
 import { askLine, askSecret, confirm, readStdin } from '../../terminal/prompt.ts';
 import { profileResult } from './columns.ts';
@@ -35,7 +35,7 @@ export const login: Define = (command, run) => {
 const addLoginOptions = (command: Command) =>
   command
     .description(
-      'Saves an API key in a profile and makes that profile current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
+      'Saves an API key in a profile, and makes a new profile current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
     )
     .option('--with-key', 'read the key from stdin')
     .option('--skip-verify', 'save the key without checking it')
@@ -62,10 +62,9 @@ function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLogin
 /** Reads and verifies a key, and saves it under a profile, which becomes current. */
 export async function runLogin(context: Context, request: LoginRequest): Promise<Result> {
   const { terminal } = context;
-  const { profile: name } = request;
   const before = await context.profiles.read();
+  const { name, baseUrl } = await chooseProfile(context, request, before);
   const known = before.profiles[name];
-  const baseUrl = await chooseBaseUrl(context, request.baseUrl ?? known?.baseUrl);
   if (isRemotePlaintext(baseUrl))
     terminal.warn(`${baseUrl.origin} does not use HTTPS: your API key can be intercepted`);
   if (known) await confirmReplacement(context, name, known, baseUrl);
@@ -85,21 +84,31 @@ export async function runLogin(context: Context, request: LoginRequest): Promise
         : { workspace: typed };
     if (!chosen.workspace) terminal.info('no workspace selected yet: run mediactl workspaces use NAME');
     if (context.isDryRun(`save the key in profile ${name}`)) return noResult;
-    const updated = await saveProfile(context, request, key, {
+    const updated = await saveProfile(context, { ...request, profile: name }, key, {
       baseUrl: baseUrl.origin,
       ...chosen,
       ...(sameService?.names && { names: sameService.names }),
+      ...(sameService?.settled && { settled: sameService.settled }),
       ...(known?.settings && { settings: sameService ? known.settings : otherSettings }),
     });
+    if (!request.skipVerify) await rememberWorkspaces(context, workspaces, { baseUrl, apiKey: key });
     terminal.info(`logged in to ${baseUrl.origin} as profile ${escapeControls(name)}`);
-    const { current: previous } = before;
-    if (previous !== undefined && previous !== name)
-      terminal.info(`${escapeControls(name)} is now the current profile; back: mediactl auth switch ${previous}`);
+    tellCurrent(context, name, before);
     if (terminal.isInteractive && isWithoutProfiles(before)) terminal.info(firstRunNotice);
     return profileResult(updated, name);
   } finally {
     await api.transport.close();
   }
+}
+
+/** Tells which profile is the current one, if the login may have been meant for another. */
+function tellCurrent({ terminal }: Context, name: string, { current, profiles }: ProfileConfig): void {
+  if (current === undefined || current === name) return;
+  terminal.info(
+    profiles[name]
+      ? `the current profile is still ${current}; to use this one: mediactl auth switch ${quoteForShell(name)}`
+      : `${escapeControls(name)} is now the current profile; back: mediactl auth switch ${current}`,
+  );
 }
 
 type ChosenWorkspace = Pick<Profile, 'workspace' | 'workspaceName' | 'workspaceIsPrimary'>;
@@ -162,15 +171,28 @@ async function verifyKey(api: Api): Promise<WorkspaceRecord[]> {
   });
 }
 
-async function chooseBaseUrl({ terminal }: Context, text: string | undefined): Promise<URL> {
-  if (text) return parseBaseUrl(text);
-  if (terminal.isInteractive)
-    return parseBaseUrl(await askLine(terminal, 'Base URL of the service, such as https://media.example.com'));
-  throw usageError(
-    'no base URL',
-    'mediactl auth login --base-url https://media.example.com',
-    'an API key belongs to one service',
-  );
+/**
+ * Chooses the profile and the service of the key. At the question, Enter takes the current profile, whose key is then
+ * replaced.
+ */
+async function chooseProfile(
+  { terminal, settings }: Context,
+  { profile, baseUrl }: LoginRequest,
+  { current = '', profiles }: ProfileConfig,
+): Promise<{ name: string; baseUrl: URL }> {
+  const text = baseUrl ?? profiles[profile]?.baseUrl;
+  if (text) return { name: profile, baseUrl: parseBaseUrl(text) };
+  if (!terminal.isInteractive)
+    throw usageError(
+      'no base URL',
+      'mediactl auth login --base-url https://media.example.com',
+      'an API key belongs to one service',
+    );
+  const known = profiles[current]?.baseUrl;
+  const example = known === undefined ? 'such as https://media.example.com' : `Enter for ${known}`;
+  const typed = await askLine(terminal, `Base URL of the service, ${example}`);
+  if (typed !== '' || known === undefined) return { name: profile, baseUrl: parseBaseUrl(typed) };
+  return { name: settings.profile ?? current, baseUrl: parseBaseUrl(known) };
 }
 
 async function readKey({ terminal, settings }: Context, fromStdin: boolean): Promise<string> {
@@ -200,8 +222,9 @@ async function saveProfile(
   }
   const inKeychain = requestedStore === 'keychain' && !failure;
   const config = await profiles.update((current) => {
+    const isKnown = current.profiles[name] !== undefined; // a key that is replaced changes no default
     current.profiles[name] = { ...profile, ...(inKeychain ? { keyStore: 'keychain' } : { keyStore: 'file', key }) };
-    current.current = name;
+    if (!isKnown || current.current === undefined) current.current = name;
   });
   if (!inKeychain) terminal.info(`API key saved in ${profiles.path} (mode 0600)`);
   if (failure) terminal.info(`the keychain was not used: ${failure.reason}`);

@@ -1,10 +1,89 @@
+import { rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ErrorCode } from '../../../client/error-table.ts';
+import { CodedError } from '../../../client/errors.ts';
+import { loadPackage, openSqlite } from '../../../client/load-package.ts';
+import { makeStateFolder } from '../../../client/state-files.ts';
 import { databasePath } from '../../../client/upload/store/database-file.ts';
-import { pluralize } from '../../../contract/figures.ts';
+import { assumptions } from '../../../contract/assumptions.ts';
+import { formatBytes, pluralize } from '../../../contract/figures.ts';
 import { asText } from '../../../contract/json-values.ts';
 import { paths } from '../../../contract/paths.ts';
-import { relativeTime } from '../../../contract/sanitize.ts';
+import { isWindows } from '../../../contract/platform.ts';
+import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
+import { readApiKey } from '../../account/account.ts';
+import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
-import { type Check, failure, installationChecks } from './installation-checks.ts';
+import { unknownVariables } from '../../settings/variables.ts';
+
+const minFreeBytes = 64 * 1024 * 1024;
+
+/** Checks of what is installed and stored on this machine. */
+const installationChecks: Record<string, Check> = {
+  version: async ({ host }) => `mediactl ${host.version}`,
+
+  config_file: async ({ profiles }) => {
+    const found = await stat(profiles.path).catch(() => undefined);
+    if (!found) return `none yet; it will be ${profiles.path}`;
+    const { profiles: all } = await profiles.read();
+    if (!isWindows && (found.mode & 0o077) !== 0)
+      throw failure(
+        'other users can read the config file',
+        'insecure_config',
+        `chmod 600 '${profiles.path}'`,
+        `its mode is ${(found.mode & 0o777).toString(8)}, and it may contain API keys`,
+      );
+    return `${profiles.path}, ${pluralize(Object.keys(all).length, 'profile')}`;
+  },
+
+  environment: async ({ host }) => {
+    const unknown = unknownVariables(host.environment).map(({ name }) => name);
+    return unknown.length > 0 ? `not known: ${unknown.join(', ')}` : 'each MEDIACTL_ variable is known';
+  },
+
+  native_parts: async () => {
+    (await openSqlite(':memory:')).close();
+    await loadPackage('jq-web', () => import('../../output/jq.lazy.ts'));
+    const effects = {
+      'native BLAKE3 (checksums are slower)': () => import('@napi-rs/blake-hash'),
+      'keychain (keys are stored in a file)': () => import('@napi-rs/keyring'),
+    };
+    const missing: string[] = [];
+    for (const [name, load] of Object.entries(effects)) await load().catch(() => missing.push(name));
+    return missing.length === 0 ? 'complete' : `without ${missing.join(' and ')}`;
+  },
+
+  keychain: async (context) => {
+    const { name = '', profile } = await context.profileInUse();
+    if (profile?.keyStore === 'keychain' && !context.settings.apiKey) {
+      await readApiKey(name, profile, context.keychain);
+      return `holds the key of profile ${escapeControls(name)}`;
+    }
+    if (context.host.environment.MEDIACTL_KEY_STORE === 'file') return 'not used: MEDIACTL_KEY_STORE is file';
+    const problem = await context.keychain.probe();
+    return problem ? `none: ${problem.reason}; keys are stored in the config file` : 'available';
+  },
+
+  state_folder: async (context) => {
+    const { stateDir, host } = context;
+    await makeStateFolder(stateDir);
+    const path = join(stateDir, `doctor-${host.processes.pid}`);
+    // 4 KiB is the size of a database page.
+    const written = writeFile(path, Buffer.alloc(4096), { mode: 0o600 }).finally(() => rm(path, { force: true }));
+    await written.catch(({ message }: Error) => {
+      throw failure('cannot write to the state folder', 'state_unusable', 'set MEDIACTL_STATE_DIR', message);
+    });
+    return stateDir;
+  },
+
+  disk: async ({ stateDir }) => {
+    const { bavail, bsize } = await statfs(stateDir);
+    const free = `${formatBytes(bavail * bsize)} free in ${stateDir}`;
+    if (bavail * bsize < minFreeBytes)
+      throw failure('the disk of the state folder is nearly full', 'state_unusable', 'free some disk space', free);
+    return free;
+  },
+};
 
 const maxSkewMs = 5 * 60_000;
 /** Maps check names to checks. A check comes after the check that it depends on. */
@@ -56,6 +135,16 @@ export const checks: Record<string, Check> = {
     return set.length > 0 ? set.join(', ') : 'defaults (mediactl help assumptions)';
   },
 
+  assumptions: async (context) => {
+    const { settled } = (await context.profileInUse()).profile ?? {};
+    if (!settled) return 'not checked: mediactl doctor --service --learn';
+    const tried = Object.entries(settled.holds);
+    const failing = tried.flatMap(([id, isHeld]) => (isHeld ? [] : [id]));
+    const when = relativeTime(settled.at, context.clock.now());
+    const others = failing.length > 0 ? `, not ${failing.join(', ')}` : '';
+    return `${tried.length - failing.length} of ${assumptions.length} hold${others}; checked ${when}`;
+  },
+
   clock: async (_context, { serviceSkewMs }) => {
     if (serviceSkewMs === undefined) return 'not compared: the service did not tell its time';
     if (Math.abs(serviceSkewMs) > maxSkewMs)
@@ -80,6 +169,16 @@ export const dependsOn: Record<string, string> = {
   uploads: 'receipts',
   service: 'account',
   field_names: 'account',
+  assumptions: 'account',
   rate_limit: 'service',
   workspace: 'service',
 };
+
+/** Facts that a check leaves for later ones: how far this machine's clock is ahead of the service's, in milliseconds. */
+type Facts = { serviceSkewMs?: number };
+
+/** Runs one check and returns its finding. Throws an error if the check finds a problem. */
+type Check = (context: Context, facts: Facts) => Promise<string>;
+
+const failure = (problem: string, code: ErrorCode, hint: string, reason?: string) =>
+  new CodedError(problem, { code, hint, reason });

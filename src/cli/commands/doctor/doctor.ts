@@ -1,6 +1,7 @@
+import { Option } from '@commander-js/extra-typings';
 import { asCodedError, type CodedError, combineFailures } from '../../../client/errors.ts';
 import { displayText, escapeControls } from '../../../contract/sanitize.ts';
-import { addExamples, type CommandDefinition } from '../../command.ts';
+import { addExamples, type CommandDefinition, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
 import { type Column, listBy } from '../../output/result.ts';
@@ -29,11 +30,30 @@ const errorText = ({ message, cause, hint }: ErrorRecord) =>
   escapeControls(`${message}${cause ? ` (${cause})` : ''}${hint ? `; try: ${hint}` : ''}`);
 
 export const doctor: CommandDefinition = (command, run) =>
-  addExamples(command, 'mediactl doctor', 'mediactl doctor --json')
+  addExamples(command, 'mediactl doctor', 'mediactl doctor --json', 'mediactl doctor --service --json > report.json')
     .description(
-      'Checks the installation, config, keychain, disk, receipts, account, service, clock and unfinished uploads, and says how to fix problems.',
+      'Checks the installation, config, keychain, disk, receipts, account, service, clock and unfinished uploads, and says how to fix problems. With --service, checks the assumptions about the service instead; that report contains no key, token, address or name.',
     )
-    .action(run(runChecks));
+    .option('--service', 'check each assumption about the service, with at most 120 requests that change nothing')
+    .addOption(
+      withSuggestions(
+        new Option('--write <folder>', 'check by writes, too: create, change and delete a folder in this one').implies({
+          service: true,
+        }),
+        'folders',
+      ),
+    )
+    .addOption(
+      new Option('--learn', 'save the names of fields that it finds, and what it settles, in the profile').implies({
+        service: true,
+      }),
+    )
+    .action(
+      run(async (context, { service, write, learn }) => {
+        if (!service) return runChecks(context);
+        return (await import('./service/service-report.ts')).checkService(context, { write, learns: learn ?? false });
+      }),
+    );
 
 async function runChecks(context: Context) {
   const findings: Finding[] = [];

@@ -1,13 +1,15 @@
 import type { CountedChange } from '../../../client/changes/change-history.ts';
 import type { ChangeItem, StoredItem } from '../../../client/changes/change-item.ts';
+import { nextStepOf } from '../../../client/changes/three-way.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import type { JsonObject } from '../../../contract/json-values.ts';
 import { displayText, escapeControls, relativeTime } from '../../../contract/sanitize.ts';
-import { isSameUid, isUid, normalizeUid } from '../../../contract/uid.ts';
+import { isSameUid, minTypedDigits, normalizeUid } from '../../../contract/uid.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resumeChange } from '../../library/run-change.ts';
+import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -25,7 +27,7 @@ export const history: CommandDefinition = (command, run) => {
     .description(
       'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted can be resumed; undo reverts one.',
     )
-    .argument('[change]', 'id of a change, or its first characters')
+    .argument('[change]', 'id of a change, or its first six digits or more')
     .option('--resume', 'continue a change: write pending and failed items, unless others have changed them')
     .action(run((context, id, { resume: isResumed = false }) => runHistory(context, id, isResumed)));
 };
@@ -36,7 +38,12 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
   const store = await context.state.historyIfAny();
   if (id === undefined) {
     const changes = (await store?.list()) ?? [];
-    return listBy(({ change_id }) => change_id, changes.map(toHistoryRecord), changeColumns, 'no changes');
+    return listBy(
+      ({ change_id }) => change_id,
+      changes.map(toHistoryRecord),
+      changeColumns,
+      'this machine has made no changes',
+    );
   }
   const change = await findChange(context, id);
   const items = (await store?.items(change.id)) ?? [];
@@ -58,6 +65,12 @@ const isLeft = ({ seq, state }: StoredItem) => seq >= 0 && state !== 'done' && s
 
 /** Finds a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3) */
 export async function findChange(context: Context, id: string): Promise<CountedChange> {
+  if (id.length < minTypedDigits)
+    throw new CodedError(`there is no change ${id}`, {
+      code: 'not_found',
+      reason: 'to abbreviate the id of a change, type at least six digits',
+      hint: 'mediactl history, to list all changes',
+    });
   const store = await context.state.historyIfAny();
   if (store) return store.find(id);
   throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
@@ -84,9 +97,12 @@ async function resume(
   return changeResult(context, outcomes, words, records);
 }
 
-const toConflict = ({ uid, name, error }: StoredItem): WriteOutcome => ({
+const toConflict = ({ kind, uid, name, error }: StoredItem): WriteOutcome => ({
   ...{ uid, name },
-  error: new CodedError(error ?? 'it was changed meanwhile', { code: 'changed_meanwhile' }),
+  error: new CodedError(error ?? 'it was changed meanwhile', {
+    code: 'changed_meanwhile',
+    ...nextStepOf({ kind, uid }),
+  }),
 });
 
 const isUnread = ({ kind, before }: StoredItem) => kind === 'asset' && before === null;
@@ -138,8 +154,9 @@ export async function assertSameService(context: Context, change: CountedChange)
     baseUrl: { origin },
     workspace: current,
   } = await context.account();
-  const isOther = workspace !== null && current !== undefined && isUid(current) && !isSameUid(workspace, current);
-  if (isOther) throw usageError(`change ${id} was made in workspace ${workspace}`, `--workspace ${workspace}`);
+  const chosen = workspace === null || current === undefined ? undefined : await resolveWorkspaceUid(context);
+  if (chosen !== undefined && workspace !== null && !isSameUid(chosen, workspace))
+    throw usageError(`change ${id} was made in workspace ${workspace}`, `--workspace ${workspace}`);
   if (origin === service) return;
   const hint = profile ? `--profile ${profile}` : 'use the profile of that service';
   throw usageError(`change ${id} was made at ${service}, and this account is at ${origin}`, hint);
@@ -149,6 +166,7 @@ const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
   change_id: change.id,
   command: change.command,
   summary: change.summary,
+  item_name: change.itemName,
   base_url: change.service,
   workspace_uid: change.workspace,
   profile: change.profile,
@@ -172,7 +190,12 @@ const changeColumns: Column<HistoryRecord>[] = [
     noTruncate: true,
   },
   { field: 'command', value: ({ command }) => command, noTruncate: true },
-  { field: 'summary', value: ({ summary }) => escapeControls(summary), minWidth: 12 },
+  {
+    field: 'summary',
+    value: ({ summary, item_name }) =>
+      escapeControls(item_name === null || summary.includes(item_name) ? summary : `${summary}: ${item_name}`),
+    minWidth: 12,
+  },
   { field: 'done_count', value: ({ done_count, item_count }) => `${done_count} of ${item_count}`, noTruncate: true },
   {
     field: 'state',
@@ -215,9 +238,12 @@ function describeItem(
     const action = kind === 'asset' ? 'to the trash' : 'delete';
     return local_path ? `${action}; uploaded from ${escapeControls(local_path)}` : action;
   }
-  const shown = (value: unknown) => folderPaths[normalizeUid(displayText(value))] ?? value;
-  const text = (values: JsonObject | null, field: string) =>
-    values && field in values ? displayText(shown(values[field])) || '(none)' : 'unknown';
+  const pathOf = (value: unknown) => folderPaths[normalizeUid(displayText(value))];
+  const text = (values: JsonObject | null, field: string) => {
+    if (!values || !(field in values)) return 'unknown';
+    const isFolder = [before, after].some((each) => pathOf(each?.[field]) !== undefined);
+    return displayText(pathOf(values[field]) ?? values[field]) || (isFolder ? '/' : '(none)');
+  };
   const tags = [...add_tags.map((tag) => `+${tag}`), ...remove_tags.map((tag) => `-${tag}`)];
   return [
     ...Object.keys(after).map((field) => `${escapeControls(field)}: ${text(before, field)} → ${text(after, field)}`),

@@ -1,9 +1,10 @@
 import type { Api } from '../../../client/api/api.ts';
 import type { CountedChange, LeftItem } from '../../../client/changes/change-history.ts';
 import { countRequests } from '../../../client/changes/items.ts';
+import { nextStepOf } from '../../../client/changes/three-way.ts';
 import { planUndo, type UndoPlan } from '../../../client/changes/undo.ts';
 import type { ErrorCode } from '../../../client/error-table.ts';
-import { CodedError } from '../../../client/errors.ts';
+import { CodedError, usageError } from '../../../client/errors.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -23,7 +24,10 @@ export const undo: CommandDefinition = (command, run) => {
     .description(
       'Reverts a change by writing the old values back. Values that have changed again are left alone and listed as conflicts. Also lists what the API cannot revert, such as a move to the trash.',
     )
-    .argument('[change]', 'id of a change, or its first characters (default: the last one); see mediactl history')
+    .argument(
+      '[change]',
+      'id of a change, or its first six digits or more (default: the last one); see mediactl history',
+    )
     .action(run(runUndo));
 };
 
@@ -37,6 +41,7 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   const ageMs = startAge(context.clock);
   const folders = (await context.writer()).folderAccess(change);
   const plan = await planUndo(api, folders, await store.items(change.id), signal);
+  if (id === undefined && plan.items.length > 0) await assertKnownWorkspace(context, change);
   const what = `undo ${change.id}: ${change.summary}`;
   terminal.info(`${escapeControls(what)}; ${describePlan(context, api, plan)}`);
   const { items } = plan;
@@ -65,6 +70,17 @@ async function findLast(context: Context): Promise<CountedChange> {
   throw new CodedError('there is no change to undo', { code: 'not_found', hint });
 }
 
+/** @throws CodedError `usage` (exit 2) if the workspace of the last change is unknown, and it may not ask */
+async function assertKnownWorkspace(context: Context, { id, workspace }: CountedChange): Promise<void> {
+  if (workspace !== null) return;
+  const visible = await (await context.library()).workspaceInUse.visibleIfAllowed();
+  if (visible && visible.length <= 1) return;
+  const problem = `the last change, ${id}, may be of another workspace`;
+  if (!context.terminal.isInteractive || context.settings.yes)
+    throw usageError(problem, `mediactl undo ${id}`, 'the history does not have its workspace');
+  context.terminal.info(problem); // the question follows
+}
+
 function describePlan(
   { clock }: Context,
   { assets, transport }: Api,
@@ -80,10 +96,12 @@ function describePlan(
 }
 
 const skippedOutcomes = (skipped: readonly LeftItem[], code: ErrorCode): WriteOutcome[] =>
-  skipped.map(({ item: { uid, name }, reason }) => ({
-    uid,
-    name,
-    error: new CodedError(`not reverted: ${reason}`, { code }),
+  skipped.map(({ item, reason }) => ({
+    ...{ uid: item.uid, name: item.name },
+    error: new CodedError(`not reverted: ${reason}`, {
+      code,
+      ...(code === 'changed_meanwhile' && nextStepOf(item)),
+    }),
   }));
 
 const skippedOf = ({ conflicts, irreversible }: UndoPlan) => [

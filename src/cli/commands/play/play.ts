@@ -20,7 +20,7 @@ import { readWatchScripts, renderWatchPage } from '../../../web/watch/server/pag
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
-import { type IdOptions, idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, resolveSharedUid } from '../../library/asset-ids.ts';
 import { fetchPlayback, fetchPlaybackByToken } from '../../library/playback.ts';
 import { noResult, type Result, record, text } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -47,6 +47,7 @@ export const play: CommandDefinition = (command, run) => {
     'mediactl play @last',
     'mediactl play @last --url',
     'mediactl share /Campaigns/2026/intro --json',
+    'mediactl open @last',
     'mediactl play @last --probe',
     'mpv "$(mediactl play @last --url)"',
     'mediactl play UID --token-file token.txt --url',
@@ -130,7 +131,7 @@ async function resolveSource(
     const uid = expandUidPrefix(context, baseUrl, 'asset', id) ?? id;
     return { uid, info: await fetchPlaybackByToken(context, uid, tokenFile) };
   }
-  const uid = await resolveAssetUid(context, 'assets', id, { newest });
+  const uid = await resolveSharedUid(context, 'assets', id, { newest });
   return { uid, ...(await fetchPlayback(context, uid)) };
 }
 

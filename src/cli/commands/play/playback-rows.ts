@@ -7,8 +7,16 @@ import type { PlaybackInfo } from '../../../contract/types.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { ProbeReport, ProbeStep } from './probe.ts';
 
-const urlText = (url: string, { isTerminal }: RenderContext) =>
-  isTerminal ? shortenUrl(escapeControls(url)) : escapeControls(url);
+/** Width of the longest label, such as `image 1600x900`, with a margin. */
+const labelWidth = 18;
+
+/** Formats a URL so that it fits beside its label on a terminal; `--url` prints it whole. */
+function urlText(url: string, { isTerminal, columns }: RenderContext): string {
+  const text = escapeControls(url);
+  if (!isTerminal) return text;
+  const short = shortenUrl(text);
+  return short.length <= columns - labelWidth ? short : short.replace(/^(https?:\/\/[^/]+)\/.*\//, '$1/…/');
+}
 
 function urlRow({ kind, size, url, expiresAt }: PlayableUrl, render: RenderContext): DetailRow {
   const { isTerminal, now } = render;

@@ -10,7 +10,10 @@ import { formatProgress } from '../../uploading/pending-uploads.ts';
 import type { UploadRecord } from '../../uploading/upload-record.ts';
 
 /** Fields that `upload --json` and `queue ls --json` have in common. */
-type SharedUploadFields = Omit<UploadRecord, 'outcome' | 'job_id' | 'duplicate_of' | 'asset_status' | 'moved_to'>;
+type SharedUploadFields = Omit<
+  UploadRecord,
+  'outcome' | 'job_id' | 'duplicate_of' | 'asset_status' | 'left_by' | 'moved_to'
+>;
 
 /** File in a queue, as `queue ls` prints it. `error` is why it failed or will be retried. */
 export type QueuedUpload = SharedUploadFields & {

@@ -49,8 +49,6 @@ async function runWatch(context: Context, { address, mode, verbose }: WatchReque
   return presentRun(context, run, {
     progress,
     verbose,
-    failures: [],
-    waitsForReady: false,
     emptyText: 'the queue is empty',
     close: async () => {},
   });

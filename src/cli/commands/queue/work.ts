@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
-import type { UploadEvent } from '../../../client/upload/session/events.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import { pluralize } from '../../../contract/figures.ts';
@@ -14,10 +13,10 @@ import { addExamples, collect, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf, withHint } from '../../error-hints.ts';
 import { noResult } from '../../output/result.ts';
-import { createProgress } from '../../progress/progress.ts';
+import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
-import { displayEndless } from '../../uploading/endless-run.ts';
 import { type LogFormat, logFormatOption, RunLog } from '../../uploading/run-log.ts';
+import { presentRun } from '../../uploading/run-view.ts';
 import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
 import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
@@ -71,10 +70,6 @@ export type WorkerRequest = {
   address: QueueAddress;
   options: WorkerRunOptions;
   roots: readonly string[];
-  /** Number of requests to leave for other uses. */
-  reserve: number | undefined;
-  /** Total bytes per second. */
-  rateLimit: number | undefined;
   logFormat: LogFormat | undefined;
   /** Address of the server for metrics and health checks; undefined to start none. */
   metrics: MetricsAddress | undefined;
@@ -84,14 +79,16 @@ export type WorkerRequest = {
 export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
   address: resolveQueue(context, flags.queue),
   options: {
-    concurrency: parseCount('--transfers', flags.transfers, 1),
+    settings: {
+      ...parseUploadOptions(context, {}),
+      transfers: parseCount('--transfers', flags.transfers, 1),
+      rateLimit: parseLimitRate(flags.limitRate),
+      reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
+    },
     leaseMs: parseLease(flags.lease),
     maxCrashes: parseCount('--max-crashes', flags.maxCrashes, 0),
     name: flags.name ?? `${hostname()}:${context.host.processes.pid}`,
-    idleTimeoutMs: parseUploadOptions(context, {}).idleTimeoutMs,
   },
-  rateLimit: parseLimitRate(flags.limitRate),
-  reserve: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
   roots: flags.root.length > 0 ? flags.root : ['.'],
   logFormat: flags.logFormat,
   metrics:
@@ -110,7 +107,7 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   const api = await context.api();
   await assertKeyAccepted(api);
   const { rateLimiter } = api.transport.connection;
-  rateLimiter.reserve = request.reserve;
+  rateLimiter.reserve = options.settings.reserveRequests;
   const metrics = request.metrics && (await createMetrics(context));
   const sources: MetricsSources = { client: undefined, run: undefined, rateLimiter };
   const server = await (request.metrics && metrics?.serve(request.metrics, sources));
@@ -120,26 +117,29 @@ export async function runWorker(context: Context, request: WorkerRequest) {
     return undefined; // stopped before its store was up
   });
   if (!client) return noResult;
-  const view = await createView(context, api, log);
+  const view = await createProgress(context, 'auto', { budget: () => rateLimiter.budget, isEndless: true, log });
   const run = await createWorkerRun(context, { client, roots, request, view, metrics });
   Object.assign(sources, { client, run });
   await warnAtStart(context, client, options.name);
   terminal.info(
     `${log ? '' : `${options.name} `}uploads from ${address.label} (${client.serverInfo.server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
-  const display = displayEndless(context, run.outcomes(), {
-    log,
-    onOutcome: (outcome) => metrics?.onOutcome(outcome),
-    close: async () => {
-      view.close();
-      await server?.close();
+  const { result } = presentRun(
+    context,
+    { outcomes: run.outcomes() },
+    {
+      progress: view,
+      log,
+      isEndless: true,
+      onOutcome: (outcome) => metrics?.onOutcome(outcome),
+      close: async () => {
+        await server?.close();
+        const requeued = run.requeuedFiles;
+        if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
+      },
     },
-    atEnd: () => {
-      const requeued = run.requeuedFiles;
-      if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
-    },
-  });
-  return { result: display, failure: () => run.failure };
+  );
+  return { result, failure: () => run.failure };
 }
 
 /** Warns if the queue is paused, another connected worker has the same name, or its store has a problem. */
@@ -152,27 +152,18 @@ async function warnAtStart(context: Context, client: QueueClient, name: string):
   await warnOfStore(context, client);
 }
 
-/** Shows the events of files: in the log, on a terminal as a live display, elsewhere as warnings. */
-async function createView(context: Context, api: Api, log: RunLog | undefined): Promise<WorkerView> {
-  if (log) return { show: (event) => 'path' in event && log.event(event), close: () => {} };
-  const { rateLimiter } = api.transport.connection;
-  const mode = context.terminal.canAnimate ? 'bar' : 'none';
-  return createProgress(context, mode, { budget: () => rateLimiter.budget, isEndless: true });
-}
-
-type WorkerView = { show(event: UploadEvent): void; close(): void };
-
 type WorkerRunParts = {
   client: QueueClient;
   roots: Roots;
   request: WorkerRequest;
-  view: WorkerView;
+  view: ProgressDisplay;
   metrics: WorkerMetrics | undefined;
 };
 
 async function createWorkerRun(context: Context, { client, roots, request, view, metrics }: WorkerRunParts) {
   const { terminal, clock, signal } = context;
-  const { options, rateLimit } = request;
+  const { options } = request;
+  const { rateLimit } = options.settings;
   const api = await context.api();
   const { profile } = await context.account();
   const receipts = await context.state.receipts().catch((error: Error) => {

@@ -42,69 +42,55 @@ export async function locateSandbox(context: Context, data: string | undefined):
   const own = data === undefined && inUse !== undefined ? profiles[inUse]?.sandbox : undefined;
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
-  const [found = defaultProfile] = own && inUse ? [inUse] : named ? [named] : known;
-  const keys = await readKeys(dataDir).catch(() => undefined); // missing or unreadable
-  const key = known.includes(found) ? profiles[found]?.key : undefined;
-  if (key === undefined || key === keys?.all) return { dataDir, profile: found };
-  // A scoped profile (NAME-read, NAME-write) must never get the full key, so use its main profile.
-  const main = found.replace(/-(read|write)$/, '');
-  if (main !== found || (key !== keys?.read && key !== keys?.write)) return { dataDir, profile: main };
-  return { dataDir, profile: known.find((name) => profiles[name]?.key === keys.all) ?? defaultProfile };
+  const [profile = defaultProfile] = own && inUse ? [inUse] : named ? [named] : known;
+  return { dataDir, profile };
 }
 
-/** Checks the profiles before a start. @throws CodedError if one is for a remote service */
-export async function assertNotRemote({ profiles }: Context, names: readonly string[]): Promise<void> {
-  const { profiles: stored } = await profiles.read();
-  for (const name of names) {
-    assertProfileName(name);
-    const existing = stored[name];
-    if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
-      throw new CodedError(`profile ${name} already exists, for ${existing.baseUrl}`, {
-        code: 'usage',
-        reason: 'the sandbox would overwrite its key',
-        hint: 'mediactl sandbox start --profile OTHER',
-      });
-  }
+/** Checks the profile before a start. @throws CodedError if it is for a remote service */
+export async function assertNotRemote({ profiles }: Context, name: string): Promise<void> {
+  assertProfileName(name);
+  const existing = (await profiles.read()).profiles[name];
+  if (existing && !isLoopback(parseBaseUrl(existing.baseUrl)))
+    throw new CodedError(`profile ${name} already exists, for ${existing.baseUrl}`, {
+      code: 'usage',
+      reason: 'the sandbox would overwrite its key',
+      hint: 'mediactl sandbox start --profile OTHER',
+    });
 }
 
-/** Creates or updates the profiles. Returns true if the first is current, which it becomes if none is. */
-export async function saveProfiles(
+/** Creates or updates the profile. Returns true if it is current, which it becomes if none is. */
+export async function saveProfile(
   context: Context,
-  { dataDir }: SandboxLocation,
+  { dataDir, profile: name }: SandboxLocation,
   running: RunningSandbox,
-  names: readonly string[],
 ): Promise<boolean> {
-  const { all, read, write } = await readKeys(dataDir);
-  const replaced: string[] = [];
+  const { all: key } = await readKeys(dataDir);
+  context.terminal.redactor.add(key);
+  let replacedUrl: string | undefined;
   const config = await context.profiles.update((current) => {
-    for (const [at, name] of names.entries()) {
-      const key = [all, read, write][at] as string;
-      context.terminal.redactor.add(key);
-      const existing = current.profiles[name];
-      if (existing && isForOtherSandbox(existing, dataDir, key))
-        replaced.push(`profile ${name} now uses this sandbox, not ${existing.baseUrl}`);
-      // The same key means the same sandbox, so the workspace that the user chose is kept.
-      const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
-      const { workspace, workspace_name: workspaceName } = running;
-      current.profiles[name] = {
-        ...existing,
-        baseUrl: running.url,
-        key,
-        keyStore: 'file',
-        sandbox: dataDir,
-        ...(!keepsWorkspace && {
-          workspace,
-          workspaceIsPrimary: true,
-          ...(workspaceName !== undefined && { workspaceName }),
-        }),
-      };
-    }
+    const existing = current.profiles[name];
+    if (existing && isForOtherSandbox(existing, dataDir, key)) replacedUrl = existing.baseUrl;
+    // The same key means the same sandbox, so the workspace that the user chose is kept.
+    const keepsWorkspace = existing?.key === key && existing.workspace !== undefined;
+    const { workspace, workspace_name: workspaceName } = running;
+    current.profiles[name] = {
+      ...existing,
+      baseUrl: running.url,
+      key,
+      keyStore: 'file',
+      sandbox: dataDir,
+      ...(!keepsWorkspace && {
+        workspace,
+        workspaceIsPrimary: true,
+        ...(workspaceName !== undefined && { workspaceName }),
+      }),
+    };
     // The port might have changed, so the URL of the sandbox's other profiles is updated.
     for (const other of Object.values(current.profiles)) if (other.sandbox === dataDir) other.baseUrl = running.url;
-    current.current ??= names[0] as string;
+    current.current ??= name;
   });
-  for (const warning of replaced) context.terminal.warn(warning);
-  return config.current === names[0];
+  if (replacedUrl !== undefined) context.terminal.warn(`profile ${name} now uses this sandbox, not ${replacedUrl}`);
+  return config.current === name;
 }
 
 /** Returns true if a profile is for another sandbox. Old profiles are compared by their key. */

@@ -5,28 +5,18 @@ import { pollUntil } from '../../../contract/retry.ts';
 import { escapeControls, escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption, resolveAssetUid } from '../../library/asset-ids.ts';
 import { type DetailRow, noResult, type Result, record, text } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { openWithDefault } from '../open-program.ts';
 import { LogReader, logPath } from './log.ts';
 import { dataOption, findProfiles, findSandbox, forgetProfiles } from './profiles.ts';
-import {
-  assertNotRunning,
-  findRunning,
-  type RunningSandbox,
-  readKeys,
-  type SandboxHealth,
-  shutDown,
-} from './server.ts';
+import { assertNotRunning, findRunning, type RunningSandbox, type SandboxHealth, shutDown } from './server.ts';
 
 export const sandbox: CommandDefinition = [
   verb('start', 'start the sandbox, a local copy of the service', async () => (await import('./start.ts')).start),
   verb('stop', 'stop the sandbox; its data is kept', async () => stop),
   verb('status', 'show whether the sandbox is running, and where', async () => status),
   verb('reset', 'stop the sandbox and delete its data', async () => reset),
-  verb('open', 'open the watch page of an asset', async () => openWatchPage),
   verb('logs', 'show the log of the sandbox', async () => logs),
 ];
 
@@ -164,42 +154,4 @@ async function followLog({ clock, signal, terminal }: Context, log: LogReader): 
   await pollUntil(signal, printAppended, { clock, intervalMs: 250 }).catch((error) => {
     if (!signal.aborted) throw error;
   });
-}
-
-const openWatchPage: Define = (command, run) =>
-  addExamples(command, 'mediactl sandbox open @last', 'mediactl sandbox open @last --url')
-    .description(
-      'Opens the sandbox’s watch page for an asset in the browser. Embed its URL in an iframe to test the embed restriction. The URL expires with its playback token.',
-    )
-    .argument('[id]', idHelp)
-    .option('--url', 'print only the URL')
-    .option(...newestOption)
-    .option(...dataOption)
-    .action(run((context, id, flags) => runWatch(context, { id, ...flags })));
-
-type WatchPageRequest = DataFlags & { id: string | undefined; url?: true | undefined; newest?: true | undefined };
-
-async function runWatch(
-  context: Context,
-  { id, url: isUrlOnly, newest, dataDir: typed }: WatchPageRequest,
-): Promise<Result> {
-  const { dataDir, profile } = await findSandbox(context, typed);
-  const running = await findRunning(context, dataDir);
-  if (!running) throw new CodedError('no sandbox is running', { code: 'not_running' });
-  const { all } = await readKeys(dataDir);
-  context.terminal.redactor.add(all);
-  const account = { profile, baseUrl: new URL(running.url), apiKey: all, workspace: undefined, names: {} };
-  const sandboxContext = context.withAccount(account);
-  const api = await sandboxContext.api();
-  try {
-    const uid = await resolveAssetUid(sandboxContext, 'assets', id, { newest });
-    const { playback_token } = await api.assets.player(uid);
-    const url = new URL(`/watch/${uid}`, running.url);
-    url.searchParams.set('token', playback_token);
-    if (isUrlOnly) return text(url.href);
-    if (context.isDryRun(`open ${url.origin}${url.pathname}`)) return noResult;
-    return (await openWithDefault(context, url)) ? noResult : text(url.href);
-  } finally {
-    await api.transport.close();
-  }
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
-import { makeFolder } from '../../../client/state-files.ts';
+import { makeStateFolder } from '../../../client/state-files.ts';
 import { asArray, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
@@ -17,14 +17,7 @@ import { exitCodes } from '../../error-hints.ts';
 import { type DetailRow, noResult, type Result, record } from '../../output/result.ts';
 import { parseCount, parseDuration, parseSize } from '../../settings/units.ts';
 import { logPath } from './log.ts';
-import {
-  assertNotRemote,
-  dataOption,
-  findPort,
-  locateSandbox,
-  type SandboxLocation,
-  saveProfiles,
-} from './profiles.ts';
+import { assertNotRemote, dataOption, findPort, locateSandbox, type SandboxLocation, saveProfile } from './profiles.ts';
 import { findRunning, type RunningSandbox } from './server.ts';
 
 export const start: Define = (command, run) => {
@@ -33,7 +26,6 @@ export const start: Define = (command, run) => {
     'mediactl sandbox start',
     'mediactl sandbox start --port 4600 --data-dir ./media-sandbox',
     'mediactl sandbox start --seed 1000 --fault cut-after=20MiB,times=2',
-    'mediactl sandbox start --scoped-profiles',
   );
   addStartOptions(command).action(run((context, flags) => runStart(context, parseStartRequest(flags))));
 };
@@ -46,15 +38,13 @@ const addStartOptions = (command: Command) =>
       )
       .option('--port <number>', 'port (its last, or 4520; 0 for any free port)')
       .option(...dataOption)
-      .option('--foreground', 'stay in the foreground and log to the terminal')
-      .option('--scoped-profiles', 'also create profiles NAME-read and NAME-write'),
+      .option('--foreground', 'stay in the foreground and log to the terminal'),
   );
 
 type StartRequest = {
   dataDir?: string | undefined;
   port?: number | undefined;
   foreground?: true | undefined;
-  scopedProfiles?: true | undefined;
   /** Options of the service that were typed (`toServiceOptions`). */
   options: JsonObject;
 };
@@ -71,15 +61,14 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
   const location = await locateSandbox(context, request.dataDir);
   const { dataDir, profile } = location;
   if (context.isDryRun(`start the sandbox in ${dataDir}`)) return noResult;
-  const profiles = request.scopedProfiles ? [profile, `${profile}-read`, `${profile}-write`] : [profile];
-  await assertNotRemote(context, profiles);
+  await assertNotRemote(context, profile);
   const existing = await findRunning(context, dataDir);
   if (existing) await assertSameOptions(location, existing, request);
   else if ('seed' in options && (await hasUploads(dataDir))) throw notEmpty(location);
   if (existing && !foreground) {
     const { profiles: stored } = await context.profiles.read();
     const isNew = !stored[profile] && Object.values(stored).some(({ sandbox }) => sandbox === dataDir);
-    await saveProfiles(context, location, existing, profiles);
+    await saveProfile(context, location, existing);
     context.terminal.info(`the sandbox is already running (pid ${existing.pid})`);
     if (isNew)
       context.terminal.info(
@@ -96,8 +85,8 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
     context.terminal.info(`another process has already started the sandbox (pid ${running.pid})`);
   for (const note of running.notes) context.terminal.warn(escapeControls(note));
   const isFirstRun = isWithoutProfiles(await context.profiles.read()) && context.terminal.isInteractive;
-  const use = (await saveProfiles(context, location, running, profiles)) ? '' : ` --profile ${profile}`;
-  const tries = ['upload FILE --wait', 'ls', 'play @last --probe', 'sandbox open @last', 'browse'];
+  const use = (await saveProfile(context, location, running)) ? '' : ` --profile ${profile}`;
+  const tries = ['upload FILE --wait', 'ls', 'play @last --probe', 'open @last', 'browse'];
   context.terminal.info(
     ['the sandbox is running; try:', ...tries.map((words) => `  mediactl ${words}${use}`)].join('\n'),
   );
@@ -108,7 +97,7 @@ async function runStart(context: Context, request: StartRequest): Promise<Result
 }
 
 async function launch({ host }: Context, dataDir: string, { port, options, foreground }: StartRequest) {
-  await makeFolder(dataDir, 'use another directory: --data-dir DIR');
+  await makeStateFolder(dataDir, 'use another directory: --data-dir DIR');
   const all = JSON.stringify({ dataDir, port, logPath: foreground ? undefined : logPath(dataDir), ...options });
   const child = spawn(host.processes.execPath, [host.sandboxProgram, all], {
     detached: !foreground,

@@ -4,7 +4,8 @@ import type { CodedError } from '../../../client/errors.ts';
 import { keptResult, plannedKindOf } from '../../../client/upload/batch/plan.ts';
 import { type Decision, type FollowingChange, hasChange } from '../../../client/upload/decide/decision.ts';
 import { isBelow } from '../../../client/upload/decide/missing-files.ts';
-import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
+import { loadContentTypes, type UploadFile, userMetadataOf } from '../../../client/upload/sources/upload-file.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import { paths } from '../../../contract/paths.ts';
 import { plannedOutcomes } from '../../../contract/upload-outcomes.ts';
@@ -14,11 +15,29 @@ import type { RunRequest } from '../../uploading/run-uploads.ts';
 
 export type PlannedFile = OutputRecord<'upload-dry-run'>;
 
+/** Returns a record with nothing but its path and its outcome. */
+export const emptyRow = (path: string, outcome: PlannedFile['outcome'], workspace: string): PlannedFile => ({
+  path,
+  moved_from: null,
+  outcome,
+  asset_uid: null,
+  size_bytes: null,
+  remaining_bytes: null,
+  folder_uid: null,
+  workspace_uid: workspace,
+  content_type: null,
+  changes: null,
+  request: null,
+  duplicate_of: null,
+  left_by: null,
+  error: null,
+});
+
 /** Creates a function that returns the record of a decided file. */
-export async function createRows(context: Context, { folders, options, mirror }: RunRequest) {
-  const { workspace, about: defaults } = options;
+export async function createRows(context: Context, { folders, settings, workspace, mirror }: RunRequest) {
+  const { about: defaults } = settings;
   const { baseUrl } = await context.account();
-  const { default: mime } = await import('mime/lite');
+  const contentTypeOf = await loadContentTypes();
   const requestOf = (decision: Decision) => {
     if (decision.action === 'send') return { method: 'POST', url: new URL(paths.upload(), baseUrl).href };
     if (decision.action === 'resume' && decision.entry.state === 'open')
@@ -39,22 +58,19 @@ export async function createRows(context: Context, { folders, options, mirror }:
     const kind = plannedKindOf(decision);
     const outcome = kind === 'toCompare' ? 'new' : kind;
     const sizeBytes = file.sizeBytes ?? null;
-    const entry = decision.action === 'resume' || decision.action === 'refuse' ? decision.entry : undefined;
+    const entry = decision.action === 'resume' ? decision.entry : undefined;
     const { isSent } = plannedOutcomes[outcome];
     return {
-      path: file.path,
+      ...emptyRow(file.path, outcome, workspace),
       moved_from: oldPathOf(decision),
-      outcome,
       asset_uid: (decision.action === 'keep' ? decision.receipt.assetUid : entry && assetOf(entry)) ?? null,
       size_bytes: sizeBytes,
       remaining_bytes: isSent ? sizeBytes && sizeBytes - (entry ? acknowledged(entry) : 0) : 0,
       folder_uid: folders.find(file) ?? null,
-      workspace_uid: workspace,
-      content_type: file.about?.contentType ?? defaults.contentType ?? mime.getType(file.path),
+      content_type: userMetadataOf(file, defaults, contentTypeOf).contentType ?? null,
       changes: changesOf(decision, folders.pathOf?.(file)),
       request: requestOf(decision),
-      duplicate_of: null,
-      error: context.terminal.redactor.errorRecord(errorOf(decision, options)),
+      error: context.terminal.redactor.errorRecord(errorOf(decision, settings)),
     };
   };
 }
@@ -70,7 +86,6 @@ function changesOf(decision: Decision, folder: string | undefined): PlannedFile[
 const tagsOf = ({ addedTags }: FollowingChange) => (addedTags.length > 0 ? { added_tags: [...addedTags] } : {});
 
 /** Returns the error that the run would report of a file that it does not send. */
-function errorOf(decision: Decision, options: RunRequest['options']): CodedError | undefined {
-  if (decision.action === 'refuse') return decision.error;
-  return decision.action === 'keep' ? keptResult(decision, options).error : undefined;
+function errorOf(decision: Decision, settings: UploadSettings): CodedError | undefined {
+  return decision.action === 'keep' ? keptResult(decision, settings).error : undefined;
 }

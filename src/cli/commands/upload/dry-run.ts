@@ -1,6 +1,8 @@
 import { addToPlan, decideFiles, emptyPlan, markIdOf } from '../../../client/upload/batch/plan.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
 import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
+import type { DecidePorts } from '../../../client/upload/decide/matcher.ts';
+import { leftOutPath } from '../../../client/upload/sources/file-chooser.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
 import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
@@ -12,17 +14,12 @@ import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { reportDecideNotice } from '../../uploading/decide-notices.ts';
-import { addEmptySources } from '../../uploading/empty-sources.ts';
-import { exceedsSessionLifetime, formatPlan } from '../../uploading/plan-view.ts';
-import {
-  assertHasFiles,
-  type RunRequest,
-  slowUploadWarning,
-  warnOfUnusedFilters,
-} from '../../uploading/run-uploads.ts';
-import { warnOfSkipped } from '../../uploading/sources.ts';
-import { createRows, type PlannedFile } from './dry-run-rows.ts';
+import { formatPlan, reportDecideNotice, warnOfSlowUpload } from '../../uploading/plan-view.ts';
+import { addEmptySources } from '../../uploading/run-summary.ts';
+import { assertHasFiles, emptySourcesOf, type RunRequest, warnOfUnusedFilters } from '../../uploading/run-uploads.ts';
+import { warnOfLeftOut } from '../../uploading/sources.ts';
+import { truncateLines } from '../confirm-many.ts';
+import { createRows, emptyRow, type PlannedFile } from './dry-run-rows.ts';
 import {
   type PrunableAsset,
   type PruneOptions,
@@ -42,7 +39,7 @@ type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined; isQ
 /** Prints what the run would do with each file, and its totals (`--dry-run`). */
 export async function printDryRun(context: Context, request: PreviewRequest, pruning?: PruneOptions) {
   const { transport, assets } = await context.api();
-  const { workspace } = request.options;
+  const { workspace, settings } = request;
   const places = new LocationNames(context);
   const rows: PlannedFile[] = [];
   const duplicates = new Map<PlannedFile, { folder: string; name: string }>();
@@ -56,36 +53,26 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   const gone = await listPrunable(context, pruning, prunable);
   for (const { realPath, assetUid, folder } of gone)
     rows.push({
-      path: realPath,
-      moved_from: null,
-      outcome: 'deleted',
-      asset_uid: assetUid,
-      size_bytes: null,
-      remaining_bytes: null,
-      folder_uid: folder || null,
-      workspace_uid: workspace,
-      content_type: null,
-      changes: null,
+      ...emptyRow(realPath, 'deleted', workspace),
+      ...{ asset_uid: assetUid, folder_uid: folder || null },
       request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), transport.baseUrl).href },
-      duplicate_of: null,
-      error: null,
     });
+  for (const left of request.sources.chooser.leftOut)
+    rows.push({ ...emptyRow(leftOutPath(left), 'left_out', workspace), left_by: left.by });
   plan.requests += 2 * gone.length; // each asset is looked up first
   const { connection } = transport;
   if (!connection.rateLimit) await assets.page({}, 1, 0).catch(() => {}); // the key may have no read permission
   const totals = formatPlan(plan, connection.rateLimit, context.clock.now());
   const deleted = gone.length > 0 ? `; would move ${pluralize(gone.length, 'asset')} to the trash` : '';
   context.terminal.info(`dry run: ${totals}${deleted}`);
-  if (request.rateLimit !== undefined && exceedsSessionLifetime(plan.largestBytes, request.rateLimit))
-    context.terminal.warn(slowUploadWarning);
+  warnOfSlowUpload(context, plan, settings);
   const isHuman = !context.isMachineReadable && !request.verbose;
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
-  const visibleRows = isHuman ? rows.filter(({ outcome }) => outcome !== 'skipped') : rows;
-  const { emptySources } = request.sources;
+  const visibleRows = isHuman ? rows.filter(({ outcome }) => !['skipped', 'left_out'].includes(outcome)) : rows;
   return {
     result: listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload'),
-    failure: addEmptySources(undefined, emptySources?.() ?? []),
+    failure: addEmptySources(undefined, emptySourcesOf(request.sources)),
   };
 }
 
@@ -93,6 +80,11 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
 async function listPrunable(context: Context, pruning?: PruneOptions, prunable?: PrunePlan): Promise<PrunableAsset[]> {
   if (!pruning || !prunable) return [];
   reportLeftOut(context, prunable);
+  const kept = prunable.doubtful.map(({ message, explanation: { reason } }) => `  ${message}: ${reason}`);
+  if (kept.length > 0)
+    context.terminal.info(
+      ['--prune keeps assets whose files may not be deleted:', ...truncateLines(kept, kept.length)].join('\n'),
+    );
   const refusal = pruneRefusal(pruning, prunable);
   if (!refusal) return (await splitByLocation(context, prunable)).inside;
   context.terminal.warn(`${refusal.message}; ${hintOf(refusal)}`);
@@ -106,22 +98,22 @@ async function decideFinally(
   pruning: PruneOptions | undefined,
   onFile: (file: UploadFile, decision: Decision) => void,
 ) {
-  const { sources, options, receipts, singleFileOption } = request;
-  const { chunkBytes } = options;
+  const { sources, settings, workspace, folders, mirror, receipts, store } = request;
+  const { chunkBytes } = settings;
   const { baseUrl } = await context.account();
-  const markId = markIdOf(baseUrl, { workspace: options.workspace, identity: request.identity });
+  const markId = markIdOf(baseUrl, { workspace, identity: request.identity });
   const startMark = (await receipts?.findMark(markId)) ?? Number.MAX_SAFE_INTEGER;
   const { signal } = context;
-  const decider = new Decider(options, {
-    ...request,
+  const ports: DecidePorts = {
+    ...{ workspace, folders, mirror, receipts, store },
     comparison: { library: await context.library() },
     api: await context.api(),
     mark: startMark,
     openSource: sources.open,
-    decidesAgain: !request.isQueued,
     signal,
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
-  });
+  };
+  const decider = new Decider(settings, ports, !request.isQueued);
   const plan = emptyPlan();
   const moved: MovedReceipt[] = [];
   const addMoved = (decision: Decision) => {
@@ -130,17 +122,11 @@ async function decideFinally(
   };
   let records: LocalRecord[];
   try {
-    const decided = await decideFiles(
-      sources.files(),
-      emptyPlan(),
-      decider,
-      { ...options, signal },
-      ({ file }, kept) => {
-        addToPlan(plan, kept, file, chunkBytes);
-        addMoved(kept);
-        onFile(file, kept);
-      },
-    );
+    const decided = await decideFiles(sources.files(), emptyPlan(), decider, settings, signal, ({ file }, kept) => {
+      addToPlan(plan, kept, file, chunkBytes);
+      addMoved(kept);
+      onFile(file, kept);
+    });
     ({ records } = decided);
     for (const [file, before] of [...decided.files, ...decided.followed]) {
       const decision = await decider.decideFinally(file, before);
@@ -152,9 +138,9 @@ async function decideFinally(
   } finally {
     await sources.close();
   }
-  assertHasFiles(plan, sources, singleFileOption);
+  assertHasFiles(plan, sources, settings);
   await request.confirmFolders?.();
-  warnOfSkipped(context, { skipped: sources.skipped(), failures: sources.failures });
+  warnOfLeftOut(context, sources.chooser);
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
   const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted }));
   warnOfUnusedFilters(context, sources);

@@ -1,40 +1,45 @@
 import { realpath } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Api } from '../../../client/api/api.ts';
+import { incompleteLists } from '../../../client/api/pagination.ts';
 import { asCodedError, CodedError, ignoreNotFound, partialFailure, usageError } from '../../../client/errors.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import { fileExists, toSlashes } from '../../../client/local-path.ts';
+import { findOwnReceipt } from '../../../client/upload/decide/by-receipt.ts';
 import { isBelow, type MissingFiles } from '../../../client/upload/decide/missing-files.ts';
+import type { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
-import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
+import { kindOf, type Receipt } from '../../../client/upload/store/receipt-row.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
 import { startAge } from '../../../contract/clock.ts';
 import { pluralize } from '../../../contract/figures.ts';
+import { evidenceKinds } from '../../../contract/file-evidence.ts';
 import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
-import type { UploadSources } from '../../uploading/sources.ts';
 import { findLimitError, trashAssets, truncateLines, type WriteLimit } from '../confirm-many.ts';
 import { contentKeyOf, findImportedCopy, findMissing, PlannedMoves } from './missing-receipts.ts';
+import { type FoundFile, findNewFiles } from './new-files.ts';
 
 export type PruneOptions = {
   directory: string;
   top: string;
   workspace: string;
   limit: WriteLimit;
-  /** Filters of the upload, which limit the prune too. */
-  filters: Pick<UploadSources, 'createSelector' | 'recentSizes'>;
+  /** Chooses the files of the upload, and so those that may be missing. */
+  chooser: FileChooser;
 };
 
 export type PrunableAsset = {
   assetUid: string;
   realPath: string;
   folder: string;
+  sizeBytes: number;
   /** The asset as it was read, if it exists. */
   record?: AssetRecord | undefined;
 };
@@ -46,6 +51,8 @@ export type PrunePlan = {
   waiting: number;
   /** Number of assets that are kept because the filters leave out their missing or replaced files. */
   leftOut: number;
+  /** Errors of the assets that are kept because their file may be there under another name. */
+  doubtful: CodedError[];
   /** Error if a disk is probably not mounted. Then --yes alone is not enough. */
   safetyError: CodedError | undefined;
   /** Paths of the files that are missing, not replaced. */
@@ -61,9 +68,9 @@ type ReceiptsAtStart = {
    * that this run uploaded. They have newer receipts and do not count as proof of the disk.
    */
   startMark: number;
-  /** Receipts that the run would move to the new paths of renamed files. */
+  /** Receipts that a preview would move to the new paths of renamed files. */
   moved?: readonly MovedReceipt[];
-  /** Receipts that the run would save of files that another machine has uploaded. */
+  /** Receipts that a preview would save of files that another machine has uploaded; undefined after a run. */
   adopted?: readonly Receipt[];
 };
 
@@ -74,8 +81,8 @@ type ReceiptsAtStart = {
  */
 export async function planPrune(
   context: Context,
-  { directory, top, workspace, filters }: Omit<PruneOptions, 'limit'>,
-  { receipts, startMark, moved = [], adopted = [] }: ReceiptsAtStart,
+  { directory, top, workspace, chooser }: Omit<PruneOptions, 'limit'>,
+  { receipts, startMark, moved = [], adopted }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();
   const service = api.transport.baseUrl.origin;
@@ -83,20 +90,15 @@ export async function planPrune(
   const isInPrunedFolder = (folder: string | null) =>
     folders === undefined || (folder !== null && folders.has(normalizeUid(folder)));
   const real = await realpath(directory);
-  const selects = await filters.createSelector(directory);
+  const selects = await chooser.createSelector(directory);
   const isSelected = ({ realPath }: PrunableAsset) => selects(toSlashes(relative(real, realPath)));
   const moves = new PlannedMoves(moved);
-  const found = await findMissing(receipts.listBelow(service, workspace, real), {
-    real,
-    startMark,
-    moves,
-    isSelected,
-    isInPrunedFolder,
-  });
+  const stored = receipts.listBelow(service, workspace, real);
+  const found = await findMissing(stored, { real, startMark, moves, isSelected, isInPrunedFolder });
   const { missingNow, replacedNow, copies, counts } = found;
   let { leftOut } = found;
   let waiting = 0;
-  const candidates: PrunableAsset[] = [];
+  const gone: PrunableAsset[] = [];
   const hasOtherFile = async ({ assetUid, realPath }: PrunableAsset) => {
     for (const path of await receipts.findOtherPaths(assetUid, realPath)) if (await fileExists(path)) return true;
     return false;
@@ -106,30 +108,75 @@ export async function planPrune(
     // not compared with its asset might be the renamed one. So might one that is too new to be uploaded.
     const copy =
       copies.get(contentKeyOf(receipt)) ??
-      (await findImportedCopy(receipts, receipt, { service, workspace, real, adopted }));
+      (await findImportedCopy(receipts, receipt, { service, workspace, real, adopted: adopted ?? [] }));
     const canPrune = copy
-      ? copy.blake3 !== null && (await isReady(api, receipts, copy))
-      : !filters.recentSizes.has(receipt.sizeBytes);
+      ? showsContent(copy) && (await isReady(api, receipts, copy))
+      : !chooser.leftOutSizes.has(receipt.sizeBytes);
     if (!canPrune) waiting++;
-    else if (!(await hasOtherFile(receipt))) candidates.push(receipt);
+    else if (!(await hasOtherFile(receipt))) gone.push(receipt);
   }
   for (const replaced of [...(await receipts.listReplacedBelow(service, workspace, real)), ...replacedNow]) {
-    if (!isInPrunedFolder(replaced.folder) || moves.has(replaced.assetUid)) continue;
+    if (!isInPrunedFolder(replaced.folder) || moves.has(replaced.assetUid) || (await hasOtherFile(replaced))) continue;
     if (!isSelected(replaced)) {
       leftOut++;
       continue;
     }
     const taker = moves.takerOf(replaced);
-    const now = await (taker ? receipts.findByAsset(taker) : receipts.find({ ...replaced, service, workspace }));
-    if (!now || (now.blake3 !== null && (await isReady(api, receipts, now)))) candidates.push(replaced);
+    const key = { ...replaced, service, workspace };
+    const now = await (taker ? receipts.findByAsset(taker) : findOwnReceipt(receipts, key, { path: key.realPath }));
+    if (!now || (showsContent(now) && (await isReady(api, receipts, now)))) gone.push(replaced);
     else waiting++;
   }
   const displayPath = (path: string) => escapeControls(join(directory, relative(real, path)));
-  // Nothing is in danger while each old asset waits for the new one, and no number could confirm that.
-  const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   const missing = new Set(missingNow.map(({ realPath }) => realPath));
-  return { candidates, waiting, leftOut, safetyError, missing, isInPrunedFolder };
+  const { candidates, doubtful } = await splitDoubtful(gone, {
+    ...{ real, chooser, displayPath, isPreview: adopted !== undefined },
+    isMissing: ({ realPath }) => missing.has(realPath),
+    isKnown: (file) => receipts.knowsFile(service, workspace, file),
+  });
+  // Nothing is in danger while each old asset waits for the new one, and no number could confirm that.
+  const doubt = candidates.length > 0 ? incompleteLists(context.listGaps) : undefined;
+  const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
+  return { candidates, waiting, leftOut, doubtful, safetyError: safetyError ?? doubt, missing, isInPrunedFolder };
 }
+
+type DoubtOptions = {
+  /** True if the run has not uploaded yet what it has chosen. */
+  isPreview: boolean;
+  real: string;
+  chooser: FileChooser;
+  isMissing(asset: PrunableAsset): boolean;
+  isKnown(file: FoundFile): Promise<boolean>;
+  displayPath(path: string): string;
+};
+
+/**
+ * Splits assets whose file is not there by whether it may be there under another name: the run has seen it, or a file of its
+ * size is in the directory that no receipt knows.
+ */
+async function splitDoubtful(
+  gone: readonly PrunableAsset[],
+  { real, chooser, isMissing, isKnown, isPreview, displayPath }: DoubtOptions,
+): Promise<Pick<PrunePlan, 'candidates' | 'doubtful'>> {
+  const sizes = new Set(gone.map(({ sizeBytes }) => sizeBytes));
+  // The run would upload the files that a preview has chosen.
+  const isNew = async (file: FoundFile) => !(isPreview && chooser.hasTaken(file.realPath)) && !(await isKnown(file));
+  const unknown = sizes.size > 0 ? await findNewFiles(real, sizes, isNew) : new Map<number, string>();
+  const [candidates, doubtful]: [PrunableAsset[], CodedError[]] = [[], []];
+  for (const each of gone) {
+    const other = unknown.get(each.sizeBytes);
+    if (isMissing(each) && chooser.hasTaken(each.realPath) !== undefined)
+      doubtful.push(keptError(displayPath(each.realPath), 'it was there when the run began'));
+    else if (other) {
+      const reason = `it may be ${displayPath(other)} now, which has its size and is not uploaded`;
+      doubtful.push(keptError(displayPath(each.realPath), reason));
+    } else candidates.push(each);
+  }
+  return { candidates, doubtful };
+}
+
+const keptError = (path: string, reason: string) =>
+  new CodedError(`${path} was kept`, { code: 'changed_meanwhile', reason });
 
 /** Returns an error that stops the prune if a disk is probably not mounted; otherwise undefined. */
 async function findSafetyError(
@@ -175,16 +222,29 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
-/** Reports how many assets the filters left out of the prune, if any. */
+/** Reports how many assets the prune keeps because of the filters. */
 export function reportLeftOut({ terminal }: Context, { leftOut }: PrunePlan): void {
   if (leftOut > 0)
     terminal.info(`--prune keeps ${pluralize(leftOut, 'asset')} whose missing or replaced files the filters leave out`);
 }
 
+/** Returns an error that names the assets that were not moved to the trash; undefined if there are none. */
+const keptFailure = (failures: readonly CodedError[], count: number): CodedError | undefined =>
+  failures.length === 0
+    ? undefined
+    : partialFailure(
+        `${failures.length} of ${pluralize(count, 'asset')} ${failures.length === 1 ? 'was' : 'were'} not moved to the trash`,
+        failures,
+        'run it again; mediactl rm ID, for the asset of a file that is gone',
+      );
+
 /** Returns an error if --yes is not enough. Without a mounted disk, --max-changes must be the exact number. */
 export const pruneRefusal = ({ limit }: PruneOptions, { candidates, safetyError }: PrunePlan) =>
   (limit.isTyped && limit.count !== candidates.length ? safetyError : undefined) ??
   findLimitError({ count: candidates.length, noun: 'assets', limit, doubt: safetyError });
+
+/** Returns true if the evidence for a receipt's asset shows that it has the content of its file. */
+const showsContent = (receipt: Receipt) => evidenceKinds[kindOf(receipt)].content === 'same';
 
 async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receipt) {
   if (state !== 'unchecked') return state === 'ready';
@@ -194,13 +254,16 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
   return true;
 }
 
-/** @throws the same errors as `confirmMany`; `partial_failure` (exit 11) if assets were not moved */
+/**
+ * @returns an error that names the assets which are kept because their file may be there; undefined if there are none
+ * @throws the same errors as `confirmMany`; `partial_failure` (exit 11) if assets could not be moved
+ */
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,
   { receipts, startMark }: Omit<ReceiptsAtStart, 'receipts'> & { receipts: Receipts | undefined },
-): Promise<void> {
-  if (!receipts) return;
+): Promise<CodedError | undefined> {
+  if (!receipts) return undefined;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
   const prunable = await planPrune(context, pruning, { receipts, startMark });
@@ -223,20 +286,22 @@ export async function pruneMissing(
     source: `mediactl sync ${quoteForShell(await realpath(pruning.directory))} ${quoteForShell(top)} --prune`,
     beforeItem: async ({ realPath, label }: PrunableAsset & { label: string }) => {
       if (!(prunable.missing.has(realPath) && (await fileExists(realPath)))) return undefined;
-      throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'the file is there again' });
+      throw keptError(label, 'the file is there again');
     },
   };
   let moved = 0;
-  const { failures, stop } = await trashAssets(context, gone, question, async () => {
+  const { failures, stop, readBack } = await trashAssets(context, gone, question, async () => {
     moved++;
   }).catch((error) => {
     if (asCodedError(error).explanation.code !== 'declined') throw error;
     throw new CodedError('nothing was moved to the trash', { code: 'declined' });
   });
   for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
-  if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash`);
+  if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash${readBack}`);
   if (stop) throw stop;
-  if (failures.length > 0) throw partialFailure(`${failures.length} of ${count} assets were not moved`, failures);
+  const failure = keptFailure([...prunable.doubtful, ...failures], prunable.doubtful.length + count);
+  if (failures.length > 0) throw failure;
+  return failure;
 }
 
 /** Returns the uids of a folder and its subfolders; undefined for the top level (all folders). */

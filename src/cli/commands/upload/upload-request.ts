@@ -1,39 +1,55 @@
 import { existsSync } from 'node:fs';
-import { Argument, type Command, Option, type OptionValues } from '@commander-js/extra-typings';
+import { Argument, Command, Option, type OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import { isGlob } from '../../../client/glob.ts';
 import { isLibraryPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import { isDirectory } from '../../../client/local-path.ts';
-import type { RunOptions } from '../../../client/upload/batch/batch-uploader.ts';
-import { existingChoices } from '../../../client/upload/decide/matcher.ts';
+import { defaultSettings, type UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
+import { choiceFrom, type FileChoice } from '../../../client/upload/sources/file-chooser.ts';
 import { placeholdersIn } from '../../../client/upload/sources/upload-file.ts';
+import { existingChoices } from '../../../contract/file-evidence.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { maxChunkSize } from '../../../contract/tus.ts';
 import type { QueueAddress } from '../../../queue/queue-address.ts';
-import { collect, withSuggestions } from '../../command.ts';
+import { collect, type FlagsOf, listedHeading, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { progressModes } from '../../progress/progress.ts';
+import { type ProgressMode, progressModes } from '../../progress/progress.ts';
 import { parseDuration, parseMoment } from '../../settings/units.ts';
 import { type LogFormat, logFormatOption } from '../../uploading/run-log.ts';
-import type { RunRequest } from '../../uploading/run-uploads.ts';
-import { allFilesOption, isRclone, isRemote, type SourceOptions } from '../../uploading/sources.ts';
+import { addChoiceOptions, isRclone, isRemote, type SourceOptions } from '../../uploading/sources.ts';
 import {
-  defaultTransfers,
   parseLimitRate,
   parseOptionalCount,
   parseShard,
   parseUploadOptions,
   parseWaitTimeout,
+  timeoutOption,
 } from '../../uploading/upload-options.ts';
-import { parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
+import { maxChangesOption, parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
 import { encodingOption } from '../encoding-option.ts';
 import { resolveQueue } from '../queue-access.ts';
 import { parseTagOption, tagOption } from '../tag-option.ts';
 
-export const addUploadOptions = (command: Command) => addTransferOptions(addRunOptions(addFileOptions(command)));
+/** Adds the arguments and options of `upload`. */
+export const addUploadOptions = (command: Command) => addSharedOptions(addListOptions(command));
 
-type UploadFlags = ReturnType<ReturnType<typeof addUploadOptions>['opts']>;
+/** Adds the arguments and options of `sync`. Of those that it shares with `upload`, its help describes the usual ones. */
+export function addSyncOptions(command: Command) {
+  const added = addSharedOptions(addMirrorOptions(command));
+  const described = /^--(?:include|exclude|min-age|create-folders|checksum|queue|stop-at|wait|verbose)$/;
+  const own = new Set(addMirrorOptions(new Command()).options.map(({ long }) => long));
+  for (const option of added.options)
+    if (!own.has(option.long)) option.helpGroup(described.test(option.long ?? '') ? 'Files and run' : asInUpload);
+  return added;
+}
 
-const addFileOptions = (command: Command) =>
+/** Time for which a file must stand still before a watch uploads it. */
+const watchAge = '10s';
+
+const asInUpload = listedHeading('As in upload', 'upload');
+
+/** Adds the arguments and options of `upload` that `sync` does not have. */
+const addListOptions = (command: Command) =>
   command
     .addArgument(
       withSuggestions(
@@ -45,13 +61,40 @@ const addFileOptions = (command: Command) =>
       ),
     )
     .optionsGroup('What to upload')
-    .option('--include <glob>', 'only matching files and directories; can be repeated', collect, [] as string[])
-    .option('--exclude <glob>', 'skip matching files and directories; can be repeated', collect, [] as string[])
-    .option(...allFilesOption)
-    .option('--min-age <duration>', 'skip files that changed less than this long ago (2m; with --watch 10s)')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
     .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
     .option(...encodingOption)
+    .optionsGroup('Destination')
+    .option('--flatten', 'put all files of a directory into one folder, without its subdirectories')
+    .optionsGroup('What is uploaded already')
+    .addOption(
+      new Option(
+        '--existing <what>',
+        'what counts as uploaded: the file itself (default), the same content in the folder (default for a single file), its name in the folder, its content anywhere; or upload all, as new assets',
+      ).choices(existingChoices),
+    );
+
+/** Adds the arguments and options of `sync` that `upload` does not have. */
+const addMirrorOptions = (command: Command) =>
+  command
+    .addArgument(withSuggestions(new Argument('<directory>', 'directory whose files are uploaded'), 'files'))
+    .addArgument(withSuggestions(new Argument('[folder]', 'folder of the library, such as /Campaigns'), 'folders'))
+    .optionsGroup('Directory and folder')
+    .option('--watch', 'go on until you stop it: upload each file once it stands still')
+    .option('--move-to <dir>', 'move each file there once it is uploaded and verified; with --wait, once it is ready')
+    .option('--prune', 'move the assets of deleted files to the trash')
+    .option(...maxChangesOption)
+    .addOption(
+      new Option(
+        '--existing <what>',
+        'what counts as uploaded: only the file itself (default), the same content in the folder, its name there, its content anywhere',
+      ).choices(existingChoices.slice(0, -1)), // not `upload`: a sync that uploads all again mirrors nothing,
+    )
+    .addOption(logFormatOption());
+
+const addSharedOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
+  addChoiceOptions(command.optionsGroup('What to upload'))
+    .option('--min-age <duration>', `skip files that changed less than this long ago (2m; with --watch ${watchAge})`)
     .option('--name <name>', 'name of the asset; for several files with {stem}, {date} or {parent}')
     .option('--description <text>', 'description of each asset')
     .addOption(tagOption('--tag <slug>', 'tag of each asset'))
@@ -59,34 +102,16 @@ const addFileOptions = (command: Command) =>
     .optionsGroup('Destination')
     .option('--folder <folder>', 'folder, by path or uid; the same as a last argument')
     .option('--create-folders', 'create missing folders without asking')
-    .option('--flatten', 'put all files of a directory into one folder, without its subdirectories');
-
-const addRunOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
-  command
     .optionsGroup('What is uploaded already')
-    .option('--sync', 'upload new and changed files of a directory, and mirror its subdirectories')
-    .option('--watch', 'with --sync, go on until you stop it: upload each file once it stands still')
-    .option('--move-to <dir>', 'move each file there once it is uploaded and verified; with --wait, once it is ready')
-    .option('--prune', 'with --sync, move the assets of deleted files to the trash')
-    .option('--max-changes <number>', 'with --prune, maximum number of assets (100)')
-    .addOption(
-      new Option(
-        '--existing <what>',
-        'what counts as uploaded: the same content in the folder (default), only the file itself (default with --sync), its name in the folder, its content anywhere; or upload all, as new assets',
-      ).choices(existingChoices),
-    )
     .option('--checksum', 'hash the files that are already uploaded, instead of comparing size and times')
     .option('--force', 'go on if the record of uploads is damaged, missing or cannot be written')
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
-    .option('--transfers <number>', `number of concurrent uploads (${defaultTransfers})`)
+    .option('--transfers <number>', `number of concurrent uploads (${defaultSettings.transfers})`)
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option('--chunk-size <size>', `bytes per request, at most ${maxChunkSize}`, maxChunkSize)
     .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
-    .option('--stop-at <time>', 'stop at this time (06:00) or after this long (8h)');
-
-const addTransferOptions = <Args extends unknown[], Options extends OptionValues>(command: Command<Args, Options>) =>
-  command
+    .option('--stop-at <time>', 'stop at this time (06:00) or after this long (8h)')
     .optionsGroup('Several machines')
     .option('--queue [address]', 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')
     .option(
@@ -98,13 +123,17 @@ const addTransferOptions = <Args extends unknown[], Options extends OptionValues
     .option('--shard <n/total>', 'upload part 3 of 10 (3/10); run the other parts on other machines')
     .optionsGroup('Output')
     .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'maximum time to wait, after the last upload', '30m')
+    .option(...timeoutOption)
     .option('--results <file>', 'also write the result of each file to a file: .csv, .tsv or .jsonl')
     .option('-v, --verbose', 'list every file, not only those that failed')
-    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
-    .addOption(logFormatOption());
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
 
-export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | 'stopAt' | 'progress' | 'verbose'> & {
+/** Options of `upload` or of `sync`. What one of the two does not take is undefined. */
+type UploadFlags = ReturnType<ReturnType<typeof addSharedOptions<[], Record<never, never>>>['opts']> &
+  Partial<FlagsOf<typeof addListOptions> & FlagsOf<typeof addMirrorOptions>>;
+
+export type UploadRequest = {
+  settings: UploadSettings;
   /** Paths, globs and URLs as the user entered them. */
   inputs: readonly string[];
   sources: SourceOptions;
@@ -114,7 +143,6 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   mirrorsTree: boolean;
   /** True to create missing folders without asking. */
   createFolders: boolean;
-  options: Omit<RunOptions, 'workspace'>;
   /** True to go on where the record of uploads cannot be used. */
   force: boolean;
   /** True to make the folder like the directory, which is the only input. */
@@ -129,35 +157,35 @@ export type UploadRequest = Pick<RunRequest, 'rateLimit' | 'reserveRequests' | '
   moveTo: string | undefined;
   /** True to show what the run would do with each file, and to upload nothing. */
   preview: boolean;
+  progress: ProgressMode;
+  verbose: boolean;
 };
 
-/** Parses arguments and options of `upload`. @throws CodedError `usage` (exit 2) if they are wrong */
+/**
+ * Parses arguments and options of `upload`, or of `sync` if `sync` is true.
+ *
+ * @throws CodedError `usage` (exit 2) if they are wrong
+ */
 export async function parseUploadRequest(
   context: Context,
   args: readonly string[],
   typedFlags: UploadFlags,
+  sync = false,
 ): Promise<UploadRequest> {
-  const sync = typedFlags.sync ?? false;
   const queue = typedFlags.queue === undefined ? undefined : splitQueueFlag(context, typedFlags.queue, args);
   const isListed = typedFlags.filesFrom !== undefined || typedFlags.manifest !== undefined;
   if (typedFlags.encoding !== undefined && !isListed) throw usageError('--encoding needs --manifest or --files-from');
   const { paths: inputs, folder } = await splitFolder(context, queue?.given ?? args, typedFlags, isListed);
   const flags = { ...typedFlags, folder: folder ?? typedFlags.folder };
-  assertSyncOptions(inputs, flags);
+  if (sync) assertSyncOptions(inputs, flags);
   assertWatchOptions(flags);
-  assertMoveOptions(inputs, flags);
+  assertMoveOptions(flags);
   if (queue) {
     assertQueueOptions(flags);
     assertQueueable(inputs);
   }
   const preview = context.settings.dryRun;
   if (flags.prune && !preview) assertCanConfirm(context);
-  const { name, description, contentType } = flags;
-  const isTemplate = name !== undefined && placeholdersIn(name).length > 0;
-  const options = parseUploadOptions(context, {
-    ...flags,
-    existing: flags.existing ?? (sync ? 'file' : 'content'),
-  });
   return {
     inputs,
     folder: withoutFolderPrefix(flags.folder ?? context.settings.folder ?? '/'),
@@ -170,42 +198,55 @@ export async function parseUploadRequest(
     pruneLimit: flags.prune ? parseWriteLimit(flags.maxChanges) : undefined,
     watch: parseWatch(flags),
     moveTo: flags.moveTo,
-    options: {
-      ...options,
-      about: { name: isTemplate ? undefined : name, description, contentType },
-      timeoutMs: parseWaitTimeout(flags.wait, flags.timeout),
-      transfers: parseOptionalCount('--transfers', flags.transfers, 1) ?? defaultTransfers,
-    },
+    settings: parseSettings(context, flags, !sync && (await isOneFile(inputs, isListed))),
     sources: {
-      ...parseSourceOptions(context, flags),
+      filesFrom: flags.filesFrom,
+      manifest: flags.manifest,
+      encoding: flags.encoding,
+      resultsFile: flags.results,
+      tags: parseTagOption('--tag', flags.tag),
       roots: queue ? [] : flags.root,
-      nameTemplate: isTemplate ? name : undefined,
+      nameTemplate: isTemplate(flags.name) ? flags.name : undefined,
     },
-    rateLimit: parseLimitRate(flags.limitRate),
-    reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
-    stopAt:
-      flags.stopAt === undefined
-        ? undefined
-        : { time: parseMoment('--stop-at', flags.stopAt, context.clock.now()), typed: flags.stopAt },
     progress: flags.progress,
     verbose: flags.verbose ?? false,
   };
 }
 
-const parseSourceOptions = ({ clock }: Context, flags: UploadFlags): Omit<SourceOptions, 'roots' | 'nameTemplate'> => ({
-  include: flags.include,
-  exclude: flags.exclude,
-  allFiles: flags.allFiles,
-  // A watch looks at each file twice instead.
-  recent: flags.watch ? undefined : parseMinAge(clock.now(), flags.minAge),
-  mayBeEmpty: flags.moveTo !== undefined,
-  filesFrom: flags.filesFrom,
-  manifest: flags.manifest,
-  encoding: flags.encoding,
-  resultsFile: flags.results,
-  tags: parseTagOption('--tag', flags.tag),
-  shard: parseShard(flags.shard),
-});
+const isTemplate = (name: string | undefined) => name !== undefined && placeholdersIn(name).length > 0;
+
+/** Returns true if the inputs name a single file, which is skipped if the folder has its content under another name. */
+async function isOneFile([first = '', ...others]: readonly string[], isListed: boolean): Promise<boolean> {
+  return !isListed && others.length === 0 && !isGlob(first) && !isRclone(first) && !(await isDirectory(first));
+}
+
+/** Returns what the user asked for of the upload itself. A single file has its own default of what counts as uploaded. */
+function parseSettings(context: Context, flags: UploadFlags, isSingle: boolean): UploadSettings {
+  const { name, description, contentType, existing = isSingle ? 'content' : 'file' } = flags;
+  const { clock } = context;
+  return {
+    ...parseUploadOptions(context, { ...flags, existing }),
+    choice: parseChoice(context, flags),
+    about: { name: isTemplate(name) ? undefined : name, description, contentType },
+    timeoutMs: parseWaitTimeout(flags.wait, flags.timeout),
+    transfers: parseOptionalCount('--transfers', flags.transfers, 1) ?? defaultSettings.transfers,
+    rateLimit: parseLimitRate(flags.limitRate),
+    reserveRequests: parseOptionalCount('--reserve-requests', flags.reserveRequests, 0),
+    stopAt:
+      flags.stopAt === undefined
+        ? undefined
+        : { time: parseMoment('--stop-at', flags.stopAt, clock.now()), typed: flags.stopAt },
+  };
+}
+
+const parseChoice = ({ clock }: Context, flags: UploadFlags): FileChoice =>
+  choiceFrom({
+    ...flags,
+    // A watch looks at each file twice instead.
+    recent: flags.watch ? undefined : parseMinAge(clock.now(), flags.minAge),
+    shard: parseShard(flags.shard),
+    mayBeEmpty: flags.moveTo !== undefined,
+  });
 
 /** Fails before an upload that can take hours, rather than when a prune asks. @throws CodedError `usage` (exit 2) */
 function assertCanConfirm({ settings, terminal }: Context): void {
@@ -229,9 +270,6 @@ async function splitFolder(context: Context, args: readonly string[], flags: Upl
 }
 
 function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void {
-  if (flags.flatten && flags.sync)
-    throw usageError('--flatten and --sync cannot be used together', 'omit one of them', 'a sync keeps subdirectories');
-  if (flags.prune && !flags.sync) throw usageError('--prune needs --sync');
   if (flags.prune && flags.folder === undefined)
     throw usageError(
       '--prune needs a folder',
@@ -245,29 +283,27 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
       'the asset of a renamed file could be moved to the trash although the file was skipped',
     );
   if (flags.maxChanges !== undefined && !flags.prune) throw usageError('--max-changes needs --prune');
-  if (!flags.sync) return;
   const [first = '', second] = inputs;
   if (inputs.length === 2 && isLibraryPath(first) && !existsSync(first))
     throw usageError(
       'a sync uploads a directory to a folder, not the other way round',
       `mediactl download ${quoteForShell(first)} -d ${quoteForShell(second ?? '')}`,
     );
-  if (inputs.length !== 1 || flags.filesFrom !== undefined || flags.manifest !== undefined)
-    throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
-  if (flags.existing === 'upload') throw usageError('--sync and --existing upload cannot be used together');
+  if (inputs.length !== 1) throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
+  if (first === '-' || isRemote(first))
+    throw usageError(
+      `a sync needs a directory on this machine, not ${first === '-' ? 'stdin' : first}`,
+      `mediactl upload ${quoteForShell(first)} ${quoteForShell(flags.folder ?? '/FOLDER')}, which skips what is already uploaded`,
+    );
 }
 
-/** Time for which a file must stand still before a watch uploads it. */
-const defaultWatchAge = '10s';
-
-const parseWatch = ({ watch, minAge = defaultWatchAge, logFormat }: UploadFlags): UploadRequest['watch'] =>
+const parseWatch = ({ watch, minAge = watchAge, logFormat }: UploadFlags): UploadRequest['watch'] =>
   watch ? { minAgeMs: parseDuration('--min-age', minAge), logFormat } : undefined;
 
 /** @throws CodedError `usage` (exit 2) */
 function assertWatchOptions(flags: UploadFlags): void {
   if (flags.logFormat !== undefined && !flags.watch) throw usageError('--log-format needs --watch');
   if (!flags.watch) return;
-  if (!flags.sync) throw usageError('--watch needs a sync', 'mediactl sync DIR /FOLDER --watch');
   if (flags.prune)
     throw exclude(
       '--watch',
@@ -285,11 +321,8 @@ const exclude = (option: string, other: string, hint = 'omit one of them', reaso
   usageError(`${option} and ${other} cannot be used together`, hint, reason);
 
 /** @throws CodedError `usage` (exit 2) */
-function assertMoveOptions(inputs: readonly string[], flags: UploadFlags): void {
+function assertMoveOptions(flags: UploadFlags): void {
   if (flags.moveTo === undefined) return;
-  const remote = inputs.find((path) => path === '-' || isRemote(path));
-  if (remote !== undefined)
-    throw usageError(`--move-to moves local files only, not ${remote === '-' ? 'stdin' : remote}`);
   const other = flags.queue !== undefined ? '--queue' : flags.force !== undefined ? '--force' : undefined;
   if (other)
     throw exclude('--move-to', other, 'omit one of them', 'a file is moved only once its receipt is on this disk');
@@ -339,7 +372,7 @@ export function assertQueueable(inputs: readonly string[]): void {
 }
 
 /** Returns the change times with which `--min-age` skips a file: as far from now as it says, since clocks differ. */
-function parseMinAge(now: number, minAge: string | undefined): UploadRequest['sources']['recent'] {
+function parseMinAge(now: number, minAge: string | undefined): FileChoice['recent'] {
   if (minAge === undefined) return undefined;
   const ageMs = parseDuration('--min-age', minAge);
   return { since: now - ageMs, until: now + ageMs };

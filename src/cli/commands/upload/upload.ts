@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import { createdFoldersOf } from '../../../client/changes/folder-creation.ts';
+import { createdFoldersOf, type FolderPathResolver } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
 import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { isLibraryPath, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
@@ -19,7 +19,13 @@ import { findReceipts, openReceipts } from '../../uploading/receipts.ts';
 import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
 import type { PruneOptions } from './prune.ts';
-import { addUploadOptions, assertQueueable, parseUploadRequest, type UploadRequest } from './upload-request.ts';
+import {
+  addSyncOptions,
+  addUploadOptions,
+  assertQueueable,
+  parseUploadRequest,
+  type UploadRequest,
+} from './upload-request.ts';
 
 export const upload: CommandDefinition = (command, run) => {
   addExamples(
@@ -27,8 +33,6 @@ export const upload: CommandDefinition = (command, run) => {
     'mediactl upload ./clip.mp4 --wait',
     'mediactl upload ./rushes /Campaigns/2026',
     'mediactl upload ./a.mp4 ./b.mp4 /Inbox --create-folders',
-    'mediactl sync ./rushes /Campaigns/2026 --stop-at 06:00',
-    'mediactl sync ./exports /Inbox --watch --move-to ./uploaded',
     "mediactl upload './rushes/*.mov' -n",
     'mediactl upload --manifest shots.csv --results outcome.jsonl',
     'mediactl upload ./rushes --queue redis://queue.lan --wait',
@@ -43,14 +47,34 @@ export const upload: CommandDefinition = (command, run) => {
   );
 };
 
+export const sync: CommandDefinition = (command, run) => {
+  addExamples(
+    command,
+    'mediactl sync ./rushes /Campaigns/2026',
+    'mediactl sync ./rushes /Campaigns/2026 --prune -n',
+    'mediactl sync ./exports /Inbox --watch --move-to ./uploaded',
+    'mediactl sync ./rushes /Campaigns/2026 --stop-at 06:00',
+  );
+  command.description(
+    'Uploads new and changed files of a directory, with its subdirectories, and moves the assets of renamed files. Run it again to resume and to upload what is new.',
+  );
+  addSyncOptions(command).action(
+    run(async (context, directory, folder, flags) => {
+      const args = [directory, ...(folder === undefined ? [] : [folder])];
+      return runUpload(context, await parseUploadRequest(context, args, flags, true));
+    }),
+  );
+};
+
 export async function runUpload(context: Context, request: UploadRequest): Promise<CommandOutcome> {
   const { queue, preview, pruneLimit } = request;
-  const sources = await openSources(context, request.inputs, request.sources);
+  const sources = await openSources(context, request.inputs, request.sources, request.settings.choice);
   const { run, target } = await prepareRun(context, request, sources).catch(async (error) => {
     await sources.close();
     throw error;
   });
   const pruning: PruneOptions | undefined = pruneLimit && { ...target, limit: pruneLimit };
+  if (pruning) pruning.chooser.remember();
   if (preview) {
     const { printDryRun } = await import('./dry-run.ts');
     const store = queue ? undefined : await context.state.uploadsIfAny();
@@ -64,7 +88,10 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     const { watchDirectory } = await import('./watch.ts');
     return watchDirectory(
       context,
-      { ...request.watch, openSources: () => openSources(context, request.inputs, request.sources) },
+      {
+        ...request.watch,
+        openSources: () => openSources(context, request.inputs, request.sources, request.settings.choice),
+      },
       run,
     );
   }
@@ -73,15 +100,16 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     ...run,
     onComplete: async (startMark) => {
       const { pruneMissing } = await import('./prune.ts');
-      await pruneMissing(context, pruning, { receipts: run.receipts, startMark });
+      return pruneMissing(context, pruning, { receipts: run.receipts, startMark });
     },
   });
 }
 
 /** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
-  const { inputs, folder: top, mirrorsTree, options, sync, preview, force } = request;
-  const { shard, resultsFile } = request.sources;
+  const { inputs, folder: top, mirrorsTree, settings, sync, preview, force } = request;
+  const { resultsFile } = request.sources;
+  const { shard } = settings.choice;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
   const receipts = await (preview ? findReceipts(context, force) : openReceipts(context, force));
@@ -90,16 +118,14 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const absolutePaths = sources.inputs.map((name) =>
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
-  const target = { directory: inputs[0] ?? '', top, workspace, filters: sources };
+  const target = { directory: inputs[0] ?? '', top, workspace, chooser: sources.chooser };
   const run: RunRequest = {
     sources,
     folders,
     receipts,
     resultsFile,
-    options: { ...options, workspace },
-    rateLimit: request.rateLimit,
-    reserveRequests: request.reserveRequests,
-    stopAt: request.stopAt,
+    settings,
+    workspace,
     progress: request.progress,
     verbose: request.verbose,
     isFlat: !mirrorsTree,
@@ -109,14 +135,14 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
-    label: labelOf(request, top, absolutePaths),
-    ...(options.about.name !== undefined && { singleFileOption: '--name' }),
+    follow: { ...labelOf(request, top, absolutePaths), writer: () => context.writer() },
   };
   if (sync) run.mirror = { directory: target.directory };
   if (request.moveTo !== undefined) {
     const isSource = await Promise.all(inputs.map(isDirectory));
     const directories = inputs.filter((_, at) => isSource[at]);
-    const deps = { api: await context.api(), workspace, folders, needsReady: options.timeoutMs !== undefined };
+    const needsReady = settings.timeoutMs !== undefined;
+    const deps = { api: await context.api(), workspace, folders, needsReady, minAgeMs: request.watch?.minAgeMs };
     if (preview || !receipts) await FileMover.assertUsable(request.moveTo, directories);
     else run.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
   }
@@ -124,7 +150,7 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
 }
 
 /** Returns how the history describes a change of assets to match their files, and the command that decides it again. */
-function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly string[]): RunRequest['label'] {
+function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly string[]) {
   const command = sync ? 'sync' : 'upload';
   const [path, ...others] = sources.manifest === undefined ? paths : ['--manifest', sources.manifest];
   const name = others.length === 0 && path !== undefined ? basename(path) : (sources.manifest ?? 'several sources');
@@ -154,16 +180,11 @@ async function resolveTargetFolders(
       ? undefined
       : await findFolder(context, typed, canCreate);
   if (isOneFolder && existing !== null) return { find: () => existing?.uid, findOrCreate: async () => existing?.uid };
-  const { createFolderPathResolver } = await import('../../../client/changes/folder-creation.ts');
-  const { origin } = (await context.account()).baseUrl;
-  const byPath = await createFolderPathResolver(
-    await context.library(),
-    async (workspace) => receipts && createdFoldersOf(receipts, origin, workspace),
-  );
+  const byPath = await openFolders(context, receipts);
   const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));
   const { tree } = await fetchFolderTree(context);
   if (existing && pathByUid === undefined) throw noSuchFolder(typed, tree);
-  const top = pathByUid ?? typed;
+  let top = pathByUid ?? typed;
   const missing = new Set<string>();
   let isConfirmed = createFolders;
   let isWarned = false;
@@ -185,7 +206,13 @@ async function resolveTargetFolders(
       return uid ?? byPath.make(path);
     },
     pathOf: (file) => targetOf(file).path,
-    refresh: byPath.refresh,
+    refresh: async () => {
+      const existed = byPath.find(top) !== null;
+      const present = await byPath.refresh(top);
+      if (present === undefined && (!isConfirmed || isUid(typed))) throw noSuchFolder(top, tree);
+      if (present === undefined && existed) context.terminal.warn(`folder ${top} is gone; it is created again`);
+      top = present ?? top;
+    },
     confirmFolders: async () => {
       const otherCase = [...missing].find((path) => tree.findOtherCase(path) !== undefined);
       if (otherCase !== undefined && !isWarned) warnOfOtherCase(context, tree, otherCase);
@@ -197,6 +224,13 @@ async function resolveTargetFolders(
       byPath.invalidate(); // folders might have been created while the question was open
     },
   };
+}
+
+async function openFolders(context: Context, receipts: Receipts | undefined): Promise<FolderPathResolver> {
+  const { createFolderPathResolver } = await import('../../../client/changes/folder-creation.ts');
+  const { origin } = (await context.account()).baseUrl;
+  const createdSince = async (workspace: string) => receipts && createdFoldersOf(receipts, origin, workspace);
+  return createFolderPathResolver(await context.library(), createdSince);
 }
 
 /** Maximum number of missing folders that a question names. */

@@ -1,14 +1,14 @@
-import { asCodedError } from '../../../client/errors.ts';
-import { DirectoryWatch, type WatchState } from '../../../client/upload/batch/directory-watch.ts';
-import { fileAt, type UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import { DirectoryWatch } from '../../../client/upload/batch/directory-watch.ts';
+import type { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
+import { fileAt } from '../../../client/upload/sources/upload-file.ts';
 import { pluralize } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
-import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
-import { displayEndless } from '../../uploading/endless-run.ts';
+import { createProgress } from '../../progress/progress.ts';
 import { type LogFormat, RunLog } from '../../uploading/run-log.ts';
 import { type RunRequest, startRun } from '../../uploading/run-uploads.ts';
+import { presentRun } from '../../uploading/run-view.ts';
 import type { UploadSources } from '../../uploading/sources.ts';
 
 type DirectoryWatchRequest = {
@@ -25,24 +25,28 @@ export async function watchDirectory(context: Context, watch: DirectoryWatchRequ
   const { minAgeMs, logFormat } = watch;
   await confirmTopFolder(request);
   const log = logFormat && new RunLog(context, null, logFormat);
-  let state: WatchState = { files: 0, bytes: 0, settling: 0 };
   const place = `${request.mirror?.directory} -> ${request.folders.pathOf?.(fileAt('')) ?? 'the folder'}`;
-  const standing = () => (state.settling > 0 ? `watching; ${state.settling} still changing` : 'watching');
-  const progress = await createView(context, log, request, standing);
-  const failures = new Failures(context);
+  const { rateLimiter } = (await context.api()).transport.connection;
+  const progress = await createProgress(context, request.progress, {
+    budget: () => rateLimiter.budget,
+    isEndless: true,
+    log,
+  });
   const { run, close } = await startRun(
     context,
     {
       ...request,
       isEndless: true,
-      createRun: (deps) =>
-        new DirectoryWatch(request.options, deps, {
+      createRun: (settings, ports) =>
+        new DirectoryWatch(settings, ports, {
           minAgeMs,
-          listFiles: () => failures.listFiles(watch),
-          onState: (now) => {
-            state = now;
-            progress.show({ event: 'planned', files_total: now.files, bytes_total: now.bytes, files_skipped: 0 });
-          },
+          openSources: watch.openSources,
+          onScanned: createScanReport(context),
+          onState: ({ files, bytes, settling }) =>
+            progress.show({
+              event: 'planned',
+              ...{ files_total: files, bytes_total: bytes, files_skipped: 0, files_settling: settling },
+            }),
           onProblem: (error) => terminal.warn(`${error.message}; ${hintOf(error) ?? 'it is tried again'}`),
         }),
     },
@@ -51,13 +55,7 @@ export async function watchDirectory(context: Context, watch: DirectoryWatchRequ
   terminal.info(
     `watching ${escapeControls(place)}; a file is uploaded once it has not changed for ${pluralize(minAgeMs / 1000, 'second')}; Ctrl-C stops`,
   );
-  const result = displayEndless(context, run.outcomes, {
-    log,
-    close: async () => {
-      progress.close();
-      await close();
-    },
-  });
+  const { result } = presentRun(context, run, { progress, log, isEndless: true, close });
   return { result, failure: () => run.result.stopReason };
 }
 
@@ -67,32 +65,13 @@ async function confirmTopFolder({ folders, confirmFolders }: RunRequest): Promis
   await confirmFolders?.();
 }
 
-async function createView(
-  context: Context,
-  log: RunLog | undefined,
-  { progress }: Pick<RunRequest, 'progress'>,
-  standing: () => string,
-): Promise<ProgressDisplay> {
-  if (log) return { hidesSummary: true, show: (event) => 'path' in event && log.event(event), close: () => {} };
-  const { rateLimiter } = (await context.api()).transport.connection;
-  const mode = progress === 'auto' && !context.terminal.canAnimate ? 'none' : progress;
-  return createProgress(context, mode, { budget: () => rateLimiter.budget, isEndless: true, standing });
-}
-
-/** Reports what cannot be read in a directory, once for as long as that lasts. */
-class Failures {
-  readonly #context: Context;
-  #known = new Set<string>();
-
-  constructor(context: Context) {
-    this.#context = context;
-  }
-
-  async *listFiles({ openSources }: Pick<DirectoryWatchRequest, 'openSources'>): AsyncGenerator<UploadFile> {
-    const sources = await openSources();
-    yield* sources.files();
-    const found = sources.failures.map(({ path, error }) => `${escapeControls(path)}: ${asCodedError(error).message}`);
-    for (const each of found) if (!this.#known.has(each)) this.#context.terminal.warn(each);
-    this.#known = new Set(found);
-  }
+/** Reports what cannot be read in a directory, once for as long as that lasts, and what the first scan leaves out. */
+function createScanReport({ terminal }: Context): (chooser: FileChooser) => void {
+  let known: Set<string> | undefined;
+  return ({ failures, warnings, unusedFilters }) => {
+    if (!known) for (const each of [...warnings, ...unusedFilters]) terminal.warn(each);
+    const found = failures.map(({ path, error }) => `${escapeControls(path)}: ${error.message}`);
+    for (const each of found) if (!known?.has(each)) terminal.warn(each);
+    known = new Set(found);
+  };
 }

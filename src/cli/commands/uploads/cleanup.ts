@@ -1,10 +1,11 @@
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { asCodedError, type CodedError, ignoreNotFound, partialFailure } from '../../../client/errors.ts';
+import { asCodedError, CodedError, ignoreNotFound, partialFailure } from '../../../client/errors.ts';
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { startAge } from '../../../contract/clock.ts';
 import { parseTimestamp } from '../../../contract/json-values.ts';
 import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
@@ -12,7 +13,7 @@ import { type ActionWrapper, addExamples, type CommandOutcome } from '../../comm
 import type { Context } from '../../context.ts';
 import { timeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
+import { maxChangesOption, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
 type OrphanRow = {
   asset_uid: string;
@@ -40,7 +41,7 @@ export function cleanup(command: Command, run: ActionWrapper): void {
       'Lists incomplete assets left behind by interrupted uploads from this machine. Complete assets are never listed. With --trash, moves them to the trash. An asset that was matched only by name could belong to another user, so it is kept for 24 hours, until its upload session has expired.',
     )
     .option('--trash', 'move the assets to the trash')
-    .option('--max-changes <number>', 'with --trash, maximum number of assets to move (100)')
+    .option(...maxChangesOption)
     .action(
       run((context, { trash = false, maxChanges }) =>
         runCleanup(context, { trash, limit: parseWriteLimit(maxChanges) }),
@@ -52,6 +53,7 @@ type CleanupRequest = { trash: boolean; limit: WriteLimit };
 
 export async function runCleanup(context: Context, { trash, limit }: CleanupRequest): Promise<CommandOutcome> {
   const api = await context.api();
+  const ageMs = startAge(context.clock);
   const receipts = await context.state.receiptsIfAny();
   const orphans = receipts ? await findIncompleteOrphans(context, api, receipts) : [];
   let failures: CodedError[] = [];
@@ -59,10 +61,16 @@ export async function runCleanup(context: Context, { trash, limit }: CleanupRequ
     const unused = orphans.filter(({ protected_until }) => protected_until === null);
     const assets = unused.map((row) => ({ assetUid: row.asset_uid, label: row.asset_name, row }));
     const service = api.transport.baseUrl.origin;
+    // Somebody may have sent the file meanwhile.
+    const beforeItem = async ({ assetUid, label }: (typeof assets)[number]) => {
+      const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
+      if (!asset || isAwaitingUpload(asset.status)) return undefined;
+      throw new CodedError(`${label} was kept`, { code: 'changed_meanwhile', reason: 'it is no longer incomplete' });
+    };
     ({ failures } = await trashAssets(
       context,
       assets,
-      { command: 'uploads cleanup', limit },
+      { command: 'uploads cleanup', limit, ageMs, beforeItem },
       async ({ assetUid, row }) => {
         await receipts.forgetOrphan(service, { assetUid, path: row.path, at: row.created_at });
         row.deleted = true;
@@ -80,7 +88,6 @@ export async function runCleanup(context: Context, { trash, limit }: CleanupRequ
 async function findIncompleteOrphans(context: Context, api: Api, receipts: Receipts): Promise<OrphanRow[]> {
   const service = api.transport.baseUrl.origin;
   await searchLostCreations(context, api, receipts);
-  const now = context.clock.now();
   const left: OrphanRow[] = [];
   for (const orphan of await receipts.orphans(service)) {
     const { assetUid, name, path, at, isGuessed } = orphan;
@@ -93,6 +100,8 @@ async function findIncompleteOrphans(context: Context, api: Api, receipts: Recei
       continue;
     }
     const until = (parseTimestamp(asset.created_at) ?? Date.parse(at)) + sessionLifetimeMs;
+    // A clock that is wrong, here or there, must not end the protection.
+    const now = context.clock.now() + api.transport.connection.clockSkewMs;
     const isInUse = (isGuessed && until > now) || !isAwaitingUpload(asset.status);
     const protected_until = isInUse ? new Date(until).toISOString() : null;
     left.push({ asset_uid: assetUid, asset_name: name, path, created_at: at, protected_until, deleted: false });

@@ -1,6 +1,7 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import type { UploadSettings } from '../../../client/upload/session/upload-deps.ts';
+import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
+import { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { quoteForShell } from '../../../contract/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
@@ -19,7 +20,8 @@ import {
 import { openReceipts } from '../../uploading/receipts.ts';
 import { isNotLocal, recordedFolders, reopenFile, toUploadFile } from '../../uploading/resumed-files.ts';
 import { runUploads } from '../../uploading/run-uploads.ts';
-import { defaultTransfers, parseUploadOptions, parseWaitTimeout } from '../../uploading/upload-options.ts';
+import { choiceNames } from '../../uploading/sources.ts';
+import { parseUploadOptions, parseWaitTimeout, timeoutOption } from '../../uploading/upload-options.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
@@ -32,16 +34,22 @@ export function resume(command: Command, run: ActionWrapper): void {
       new Option('--existing <what>', 'upload: from the beginning, as a new asset').choices(['upload'] as const),
     )
     .option('--wait', 'wait until the assets are ready')
-    .option('--timeout <duration>', 'maximum time to wait', '30m')
+    .option(...timeoutOption)
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
-      run((context, id, { all = false, wait, timeout, existing, progress }) => {
+      run((context, id, { all = false, progress, ...flags }) => {
         if (id && all) throw usageError('an id and --all cannot be used together', whichHint);
-        const timeoutMs = parseWaitTimeout(wait, timeout);
-        return runResume(context, { id, all, timeoutMs, progress, options: parseUploadOptions(context, { existing }) });
+        return runResume(context, { id, all, progress, settings: resumeSettings(context, flags) });
       }),
     );
 }
+
+type ResumeFlags = { existing?: 'upload' | undefined; wait?: boolean | undefined; timeout: string };
+
+export const resumeSettings = (context: Context, { existing, wait, timeout }: ResumeFlags): UploadSettings => ({
+  ...parseUploadOptions(context, { existing }),
+  timeoutMs: parseWaitTimeout(wait, timeout),
+});
 
 const whichHint = 'give an id from mediactl uploads ls, or --all';
 
@@ -49,13 +57,12 @@ const whichHint = 'give an id from mediactl uploads ls, or --all';
 export type ResumeRequest = {
   id: string | undefined;
   all: boolean;
-  options: UploadSettings;
-  timeoutMs: number | undefined;
+  settings: UploadSettings;
   progress: ProgressMode;
 };
 
 export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
-  const { all, options, timeoutMs, progress } = request;
+  const { all, settings, progress } = request;
   const entries = await findResumable(context, request);
   if (context.isDryRun(`resume ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
   const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadFile);
@@ -63,25 +70,20 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
   if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
   return runUploads(context, {
     sources: {
+      ...{ inputs: [], hasFolders: false, hasDirectories: false },
+      chooser: new FileChooser(settings.choice, { own: context.ownFiles, names: choiceNames }),
       files: async function* () {
         yield* files;
       },
-      failures: [],
-      skipped: () => [],
       open: (path) => reopenFile(context, path),
       close: async () => {},
     },
     folders: recordedFolders,
-    options: {
-      ...options,
-      workspace: first.metadata.workspace_uid,
-      about: {},
-      transfers: defaultTransfers,
-      timeoutMs,
-    },
+    settings,
+    workspace: first.metadata.workspace_uid,
     receipts: await openReceipts(context, false),
     identity: entries.map(({ id }) => id),
-    label: { command: 'uploads resume', summary: 'as their files' },
+    follow: { command: 'uploads resume', summary: 'as their files', writer: () => context.writer() },
     progress,
     verbose: false,
   });

@@ -1,57 +1,29 @@
 import { startAge } from '../../../contract/clock.ts';
 import { asCodedError, type CodedError, endsTheRun } from '../../errors.ts';
-import type { Lane } from '../../http/rate-limiter.ts';
+import { isGone } from '../../http/error-response.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
-import { type Candidates, Decider, type DeciderDeps } from '../decide/decide.ts';
+import { type Candidates, Decider } from '../decide/decide.ts';
 import { type Decision, hasChange, type KeepDecision, saveRecords, sendNew } from '../decide/decision.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import { createOutcome, type FileOutcome, isPlannedStop, outcomeOf } from '../session/file-outcome.ts';
 import { FirstCreation } from '../session/first-creation.ts';
+import type { FilePorts } from '../session/session-ports.ts';
 import { spoolStream } from '../session/spool-stream.ts';
 import { openUpload, type PersistResult } from '../session/upload.ts';
-import type { RunDeps, UploadDeps, UploadSettings } from '../session/upload-deps.ts';
 import {
   type ContentTypeOf,
-  type FolderResolver,
   loadContentTypes,
   receiptKeyOf,
   shownPathOf,
   type TargetedFile,
   targetFile,
   type UploadFile,
-  type UserMetadata,
 } from '../sources/upload-file.ts';
 import { Channel } from './channel.ts';
-import type { FileMover } from './file-mover.ts';
-import type { FollowPorts } from './follow-files.ts';
 import { countFiles, decideFiles, emptyPlan, type FollowedFile, keptResult, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
-
-export type RunOptions = UploadSettings & {
-  workspace: string;
-  transfers: number;
-  /** Priority of the run's requests. Default: interactive for one file, bulk for several. */
-  lane?: Lane | undefined;
-  /** Maximum time to wait until the assets are ready; undefined to not wait. */
-  timeoutMs?: number | undefined;
-  /** Default metadata for every file of the run. */
-  about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
-};
-
-export type BatchDeps = RunDeps & {
-  folders: FolderResolver;
-  /** Called when the run has ended, even if its outcomes are not read to the end. */
-  onEnd?: (() => void) | undefined;
-  /** Called once a file that was to be sent needs no lane any more: it was sent, or has failed. */
-  onSent?: (() => void) | undefined;
-  /** Moves each file that is uploaded and verified; undefined to leave the files where they are. */
-  mover?: FileMover | undefined;
-  /** True to name the earlier asset of a changed file in a run of several files, too. */
-  namesEarlierAssets?: boolean | undefined;
-  follow: FollowPorts;
-  /** Called with the plan before the first byte is sent. A run that queues files calls it for each batch, and at the end. */
-  onPlan?(plan: Plan, isComplete: boolean): Promise<void>;
-} & Pick<DeciderDeps, 'comparison' | 'mirror' | 'onDecideNotice'>;
+import type { UploadPorts } from './upload-ports.ts';
 
 /** An upload run, carried out by this process or by the workers of a queue. */
 export type BatchRun = {
@@ -75,8 +47,8 @@ export type RunResult = {
  * outcomes stops reading, the uploads continue.
  */
 export class BatchUploader implements BatchRun {
-  readonly #options: RunOptions;
-  readonly #deps: BatchDeps;
+  readonly #options: UploadSettings;
+  readonly #deps: UploadPorts;
   readonly #decider: Decider;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
@@ -97,7 +69,7 @@ export class BatchUploader implements BatchRun {
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
-  constructor(options: RunOptions, deps: BatchDeps) {
+  constructor(options: UploadSettings, deps: UploadPorts) {
     this.#options = options;
     this.#deps = deps;
     this.#decider = new Decider(options, deps);
@@ -123,6 +95,7 @@ export class BatchUploader implements BatchRun {
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
     const { timeoutMs } = this.#options;
+    await this.#lookAtMoved(this.#deps.onEvent);
     if (timeoutMs === undefined) {
       await send();
       await this.#reportFailedBefore();
@@ -135,13 +108,25 @@ export class BatchUploader implements BatchRun {
       await this.#watch.runWhile(send);
     }
     await Promise.all(this.#moving);
+    await this.#lookAtMoved();
+  }
+
+  async #lookAtMoved(onEvent?: UploadPorts['onEvent']): Promise<void> {
+    const { mover, isWatch } = this.#deps;
+    if (mover && !isWatch) for (const outcome of await mover.lookAtMoved(onEvent)) this.#outcomes.push(outcome);
   }
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
     this.#contentType = await loadContentTypes();
-    const settings = { ...this.#options, signal: this.#deps.signal };
-    const { files, followed, records } = await decideFiles(candidates, this.#plan, this.#decider, settings, (kept) =>
-      this.#reportOrWatch(kept),
+    const onKept = (kept: FileOutcome) => this.#reportOrWatch(kept);
+    const { signal } = this.#deps;
+    const { files, followed, records } = await decideFiles(
+      candidates,
+      this.#plan,
+      this.#decider,
+      this.#options,
+      signal,
+      onKept,
     );
     this.#isBatch = countFiles(this.#plan) > 1;
     this.#plan.isComplete = true;
@@ -157,7 +142,7 @@ export class BatchUploader implements BatchRun {
     const { receipts } = this.#deps;
     if (!receipts) return;
     const { nameEmptyAssets } = await import('../session/lost-creations.ts');
-    await nameEmptyAssets({ ...this.#deps, receipts }, this.#options.workspace, () => this.#isOver);
+    await nameEmptyAssets({ ...this.#deps, receipts }, this.#deps.workspace, () => this.#isOver);
   }
 
   /** Changes the assets of files. @returns files to be sent, since the service refuses to move their assets */
@@ -168,7 +153,7 @@ export class BatchUploader implements BatchRun {
       return [];
     }
     const { followFiles } = await import('./follow-files.ts');
-    const { outcomes, toSend } = await followFiles(files, this.#deps, { ...this.#options, ageMs: this.#ageMs });
+    const { outcomes, toSend } = await followFiles(files, this.#deps, this.#options, this.#ageMs);
     for (const outcome of outcomes) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
@@ -286,9 +271,9 @@ export class BatchUploader implements BatchRun {
     const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
     const key =
-      isBatch && !this.#deps.namesEarlierAssets
+      isBatch && !this.#deps.isWatch
         ? undefined
-        : receiptKeyOf(file, { service, workspace: this.#options.workspace, folders });
+        : receiptKeyOf(file, { service, workspace: this.#deps.workspace, folders });
     const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
@@ -298,21 +283,25 @@ export class BatchUploader implements BatchRun {
         outcome.requests++;
       },
     });
-    const { workspace, about } = this.#options;
+    const { about } = this.#options;
+    const { workspace } = this.#deps;
     const targeted = targetFile(file, { workspace, folder, about, contentType: this.#contentType });
     const isUnread = file.stream && file.stream.spoolPath === undefined;
     const spooled = isUnread ? await spoolStream(targeted, this.#deps) : targeted;
     outcome.file = spooled;
     const found = isUnread ? await this.#keepSpooled(spooled, file) : undefined;
     if (found) return { persisted: Promise.resolve(undefined), isLate: !this.#isFinal(found, outcome) };
-    const decide: UploadDeps['decide'] = (subject, counted) => this.#decider.decide(subject, file, counted);
+    const decide: FilePorts['decide'] = (subject, counted) => this.#decider.decide(subject, file, counted);
     const own = { api, decide, orphans: receipts, firstCreation: this.#firstCreation };
     const upload = await openUpload(spooled, this.#options, { ...this.#deps, ...own });
     outcome.id = upload.id;
     let isLate = false;
     let persisted: PersistResult;
     try {
-      const { kept, ...sent } = await upload.run();
+      const { kept, ...sent } = await upload.run().catch((thrown) => {
+        const isMissingFolder = folder !== undefined && upload.assetUid === undefined && isGone(thrown);
+        throw isMissingFolder ? thrown.withSubject(`folder ${folders.pathOf?.(file) ?? folder}`) : thrown;
+      });
       ({ uploaded: outcome.uploaded, persisted } = sent);
       if (kept) isLate = !this.#isFinal(kept, outcome);
     } finally {
@@ -363,17 +352,11 @@ export class BatchUploader implements BatchRun {
       this.#outcomes.push(outcome);
       return;
     }
-    const moving = mover
-      .move(outcome)
-      .then(
-        (movedTo) => Object.assign(outcome, { movedTo }),
-        (error) => {
-          outcome.error = asCodedError(error);
-          this.#stopIfFatal(outcome.error);
-        },
-      )
-      .then(() => this.#outcomes.push(outcome))
-      .finally(() => this.#moving.delete(moving));
+    const moving = mover.move(outcome).then(() => {
+      this.#stopIfFatal(outcome.error);
+      this.#outcomes.push(outcome);
+      this.#moving.delete(moving);
+    });
     this.#moving.add(moving);
   }
 

@@ -3,18 +3,23 @@ import { type BackoffPolicy, backoff } from '../../../contract/retry.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import { fileExists } from '../../local-path.ts';
 import { Decider } from '../decide/decide.ts';
-import { type FileOutcome, isInterruption } from '../session/file-outcome.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
+import { type FileOutcome, isInterruption, leftOutOutcome } from '../session/file-outcome.ts';
+import { type FileChooser, leftOutPath } from '../sources/file-chooser.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
-import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
+import { type BatchRun, BatchUploader, type RunResult } from './batch-uploader.ts';
 import { asBegun } from './begun-uploads.ts';
 import { Channel } from './channel.ts';
 import { emptyPlan } from './plan.ts';
+import type { UploadPorts } from './upload-ports.ts';
 
 export type DirectoryWatchOptions = {
   /** Time in milliseconds for which a file must stand still before it is uploaded. */
   minAgeMs: number;
-  /** Yields the files that are in the directory now. @throws CodedError if it cannot be read */
-  listFiles(): AsyncIterable<UploadFile>;
+  /** Opens the directory for one scan. @throws CodedError if it cannot be read */
+  openSources(): Promise<{ files(): AsyncIterable<UploadFile>; chooser: FileChooser }>;
+  /** Called with what was left out of a scan, and what could not be read. */
+  onScanned(chooser: FileChooser): void;
   /** Called before files are uploaded, and after each scan. */
   onState(state: WatchState): void;
   /** Called with the error of a scan or of a run that is tried again later, once for each message. */
@@ -50,8 +55,8 @@ type Pause = { appearance: string; attempts: number; isOver: () => boolean };
  * system, and no notification: a network file system has neither. Empty files are left until something is written to them.
  */
 export class DirectoryWatch implements BatchRun {
-  readonly #options: RunOptions;
-  readonly #deps: BatchDeps;
+  readonly #options: UploadSettings;
+  readonly #deps: UploadPorts;
   readonly #watch: DirectoryWatchOptions;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #running = new Set<Promise<void>>();
@@ -60,6 +65,8 @@ export class DirectoryWatch implements BatchRun {
   readonly #pauses = new Map<string, Pause>();
   readonly #state: WatchState = { files: 0, bytes: 0, settling: 0 };
   #sightings = new Map<string, Sighting>();
+  /** Paths that the last scan left out. */
+  #leftOut = new Set<string>();
   #freeLanes: number;
   #treeAgeMs: () => number;
   /** Pause of all uploads, since the service cannot be used. */
@@ -68,7 +75,7 @@ export class DirectoryWatch implements BatchRun {
   /** Messages of problems that were reported and have not ended. */
   #problems = new Set<string>();
 
-  constructor(options: RunOptions, deps: BatchDeps, watch: DirectoryWatchOptions) {
+  constructor(options: UploadSettings, deps: UploadPorts, watch: DirectoryWatchOptions) {
     this.#options = options;
     this.#deps = deps;
     this.#watch = watch;
@@ -89,12 +96,19 @@ export class DirectoryWatch implements BatchRun {
     const { clock } = this.#deps.api.transport;
     while (!this.#isOver) {
       const scanAgeMs = this.#startAge();
+      await this.#lookAtMoved();
       // While all lanes are taken, a scan could start nothing.
       if (this.#freeLanes > 0 && this.#outage?.isOver() !== false) await this.#scan();
       const pauseMs = Math.max(minPauseMs, pausePerScan * scanAgeMs());
       if (!this.#isOver) await clock.sleep(pauseMs, signal).catch(() => {});
     }
     await Promise.all(this.#running);
+    await this.#lookAtMoved();
+  }
+
+  async #lookAtMoved(): Promise<void> {
+    const { mover, onEvent } = this.#deps;
+    for (const outcome of (await mover?.lookAtMoved(onEvent)) ?? []) this.#outcomes.push(outcome);
   }
 
   async #scan(): Promise<void> {
@@ -114,7 +128,8 @@ export class DirectoryWatch implements BatchRun {
     const sightings = new Map<string, Sighting>();
     const present = new Set<string>();
     const found: UploadFile[] = [];
-    for await (const file of this.#watch.listFiles()) {
+    const { files, chooser } = await this.#watch.openSources();
+    for await (const file of files()) {
       if (this.#isOver) return [];
       const path = pathOf(file);
       if (this.#pauses.has(path)) present.add(path);
@@ -127,8 +142,17 @@ export class DirectoryWatch implements BatchRun {
     }
     this.#sightings = sightings;
     for (const path of this.#pauses.keys()) if (!present.has(path)) this.#pauses.delete(path);
+    this.#reportLeftOut(chooser);
     this.#state.settling = [...sightings.values()].filter(({ ageMs }) => ageMs() < this.#watch.minAgeMs).length;
     return found;
+  }
+
+  /** Reports each file once that is left out, for as long as it is there. */
+  #reportLeftOut(chooser: FileChooser): void {
+    const earlier = this.#leftOut;
+    this.#leftOut = new Set(chooser.leftOut.map(leftOutPath));
+    for (const left of chooser.leftOut) if (!earlier.has(leftOutPath(left))) this.#outcomes.push(leftOutOutcome(left));
+    this.#watch.onScanned(chooser);
   }
 
   /** Returns the first sighting of a file as it is now. */
@@ -171,12 +195,12 @@ export class DirectoryWatch implements BatchRun {
     this.#state.bytes += files.reduce((sum, { sizeBytes = 0 }) => sum + sizeBytes, 0);
     this.#watch.onState(this.#state);
     for (const file of files) this.#inFlight.set(pathOf(file), file);
-    const options = { ...this.#options, transfers: lanes, replacesChanged: true };
+    const options = { ...this.#options, transfers: lanes };
     const toSend = await asBegun(files, this.#deps.store);
     const run = new BatchUploader(options, {
       ...this.#deps,
       mark: (await receipts?.newestId()) ?? 0,
-      namesEarlierAssets: true,
+      isWatch: true,
       onSent: () => release(unsent - 1),
       onEnd: undefined,
     });
@@ -207,6 +231,8 @@ export class DirectoryWatch implements BatchRun {
 
   #onOutcome({ file, error, isBusy }: FileOutcome): void {
     const path = pathOf(file);
+    // Its folder may be gone, whatever is known of it.
+    if (error?.kind === 'notFound') this.#treeAgeMs = () => Number.POSITIVE_INFINITY;
     // A file that is uploaded is not found again.
     if (error || isBusy)
       this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, appearanceOf(file)));
@@ -246,4 +272,6 @@ const pathOf = ({ realPath, path }: UploadFile) => realPath ?? path;
 
 /** Returns true for an error after which each later scan would fail, too: a person has to act. */
 const isLasting = ({ kind, explanation: { code, subcode } }: CodedError) =>
-  ['unauthenticated', 'forbidden', 'state'].includes(kind) || code === 'origin_mismatch' || subcode === 'tls_failed';
+  ['unauthenticated', 'forbidden', 'notFound', 'state'].includes(kind) ||
+  code === 'origin_mismatch' ||
+  subcode === 'tls_failed';

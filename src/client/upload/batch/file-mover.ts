@@ -1,17 +1,21 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { classifyStatus } from '../../../contract/assumptions.ts';
+import { evidenceKinds } from '../../../contract/file-evidence.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, usageError } from '../../errors.ts';
 import { fileExists } from '../../local-path.ts';
 import { makeFolder, renameWithoutReplacing, syncFolder } from '../../state-files.ts';
-import { isUnchanged } from '../decide/by-receipt.ts';
+import { findOwnReceipt, isUnchanged } from '../decide/by-receipt.ts';
 import { isBelow } from '../decide/missing-files.ts';
-import type { FileOutcome } from '../session/file-outcome.ts';
-import { fileChanged, fileGone } from '../sources/source.ts';
+import { createOutcome, type FileOutcome, type Uploaded } from '../session/file-outcome.ts';
+import type { SessionPorts } from '../session/session-ports.ts';
+import { fileChanged, fileGone, identityOf } from '../sources/source.ts';
 import { type FolderResolver, receiptKeyOf, type UploadFile } from '../sources/upload-file.ts';
-import type { Receipt } from '../store/receipt-row.ts';
+import { kindOf, type Receipt, receiptOfFinding } from '../store/receipt-row.ts';
 import type { Receipts } from '../store/receipts.ts';
+import { MovedFiles } from './moved-files.ts';
+import { OpenFiles } from './open-files.ts';
 
 type MoverDeps = {
   api: Api;
@@ -20,6 +24,8 @@ type MoverDeps = {
   receipts: Receipts;
   /** True to move only files whose assets are ready. */
   needsReady: boolean;
+  /** Time in milliseconds for which a file must stand still before it is uploaded. Default: 0. */
+  minAgeMs?: number | undefined;
 };
 
 /**
@@ -30,10 +36,32 @@ type MoverDeps = {
 export class FileMover {
   readonly #directory: string;
   readonly #deps: MoverDeps;
+  readonly #openFiles = new OpenFiles();
+  readonly #moved: MovedFiles;
 
   private constructor(directory: string, deps: MoverDeps) {
     this.#directory = directory;
     this.#deps = deps;
+    const { api, receipts, workspace, minAgeMs = 0 } = deps;
+    const { baseUrl, clock } = api.transport;
+    this.#moved = new MovedFiles({ receipts, workspace, service: baseUrl.origin, clock, directory, minAgeMs });
+  }
+
+  /**
+   * Looks at the files that were moved lately, and moves those back that a program went on writing to (`MovedFiles.look`).
+   *
+   * @param onEvent gets a warning for each file that is back; undefined if this run does not upload it again
+   * @returns outcomes of the others
+   */
+  async lookAtMoved(onEvent?: SessionPorts['onEvent']): Promise<FileOutcome[]> {
+    const outcomes: FileOutcome[] = [];
+    for (const { file, error } of await this.#moved.look()) {
+      const { code, reason } = error.explanation;
+      const message = `${error.message}: ${reason}`;
+      if (onEvent && code === 'file_changed') onEvent({ path: file.path, event: 'warning', message });
+      else outcomes.push(createOutcome(file, { error }));
+    }
+    return outcomes;
   }
 
   /**
@@ -70,37 +98,84 @@ export class FileMover {
     }
   }
 
-  /**
-   * Moves the file of an outcome. A file that is not moved stays where it is.
-   *
-   * @returns its new path
-   * @throws CodedError `unverified` or `file_changed` (exit 13), `already_exists` (exit 6), `write_failed` (exit 1)
-   */
-  async move({ file, uploaded }: FileOutcome): Promise<string> {
-    const { receipts, api } = this.#deps;
-    const key = receiptKeyOf(file, { ...this.#deps, service: api.transport.baseUrl.origin });
-    const receipt = key && (await receipts.find(key));
-    if (!receipt || receipt.assetUid !== uploaded?.assetUid || receipt.verified !== true)
-      throw staysWhereItIs(file, 'unverified', 'no checksum shows that the service has this file');
+  /** Moves the file of an outcome, and adds to that its new path, or the error of a file that stays where it is. */
+  async move(outcome: FileOutcome): Promise<void> {
+    try {
+      outcome.movedTo = await this.#move(outcome);
+    } catch (error) {
+      outcome.error = asCodedError(error);
+    }
+  }
+
+  /** @throws CodedError `unverified` or `file_changed` (exit 13), `already_exists` (exit 6), `write_failed` (exit 1) */
+  async #move({ file, uploaded }: FileOutcome): Promise<string> {
+    const { receipts } = this.#deps;
+    const receipt = uploaded && (await this.#findReceipt(file, uploaded));
+    const kind = receipt ? kindOf(receipt) : 'none';
+    if (!uploaded || receipt?.verified !== true || evidenceKinds[kind].content !== 'same')
+      throw this.#unverified(file, evidenceKinds[kind].meaning);
     const moved = (await fileExists(file.path)) ? null : await receipts.findMovedTo(receipt);
     if (moved !== null && (await fileExists(moved))) return moved; // by another run
     if (uploaded.how !== 'uploaded') await this.#assertThere(file, uploaded.assetUid);
+    await this.#assertClosed(file);
     await assertUnchanged(file, receipt);
+    if (uploaded.how === 'duplicate') await receipts.adopt([receipt]);
     const target = join(this.#directory, file.relativeDir, basename(file.path));
     await makeFolder(dirname(target), 'use another directory');
     await this.#moveTo(target, file, receipt);
     await syncFolder(dirname(target));
-    await this.#assertSameContent(target, file, receipt);
+    await this.#moved.add(file, receipt, target);
     return target;
   }
 
-  /** Reads the asset of a file that an earlier run has uploaded, since it may be gone. */
+  /** Returns the receipt of a file; of a duplicate, one that says which asset has its content. */
+  async #findReceipt(file: UploadFile, uploaded: Uploaded): Promise<Receipt | undefined> {
+    const { receipts, api } = this.#deps;
+    const key = receiptKeyOf(file, { ...this.#deps, service: api.transport.baseUrl.origin });
+    const receipt = key && (await findOwnReceipt(receipts, key, file));
+    if (!key || uploaded.how !== 'duplicate') return receipt?.assetUid === uploaded.assetUid ? receipt : undefined;
+    const { sizeBytes, blake3, verified, assetUid, name, state } = uploaded;
+    return receiptOfFinding(
+      key,
+      { ...file, sizeBytes },
+      {
+        ...{ blake3, verified, assetUid, name, state, evidence: 'same_content' },
+        at: new Date(api.transport.clock.now()).toISOString(),
+      },
+    );
+  }
+
+  /** Returns the error for a file of which it is not known that its asset has its content. */
+  #unverified(file: UploadFile, reason: string): CodedError {
+    const folder = this.#deps.folders.pathOf?.(file) ?? this.#deps.folders.find(file) ?? '/';
+    const remedy = ['compare_download', dirname(file.path), folder] as const;
+    return staysWhereItIs(file, 'unverified', reason).with({ remedy });
+  }
+
+  /** Reads the asset of a file that an earlier run has uploaded. A file whose asset is gone is uploaded by the next run. */
   async #assertThere(file: UploadFile, assetUid: string): Promise<void> {
-    const asset = await this.#deps.api.assets.get(assetUid).catch(ignoreNotFound);
+    const { api, receipts, needsReady } = this.#deps;
+    const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
     const state = asset && classifyStatus(asset.status);
-    if (!asset) throw staysWhereItIs(file, 'unverified', `the service no longer has its asset ${assetUid}`);
-    if (state === 'failed' || (this.#deps.needsReady && state !== 'ready'))
-      throw staysWhereItIs(file, 'unverified', `its asset ${assetUid} is not ready`);
+    if (!asset) {
+      await receipts.forgetAsset(assetUid);
+      throw staysWhereItIs(file, 'unverified', `the service no longer has its asset ${assetUid}`);
+    }
+    if (state === 'failed')
+      throw staysWhereItIs(file, 'unverified', `its asset ${assetUid} could not be processed`).with({
+        remedy: ['show_asset', assetUid, 'to see why'],
+      });
+    if (needsReady && state !== 'ready')
+      throw staysWhereItIs(file, 'unverified', `its asset ${assetUid} is not ready`).with({
+        remedy: ['wait_then_repeat', assetUid],
+      });
+  }
+
+  /** A program that has a file open may go on writing to it. */
+  async #assertClosed(file: UploadFile): Promise<void> {
+    const found = await lstat(file.path, { bigint: true }).catch(() => undefined);
+    const writer = found && (await this.#openFiles.findWriter(found));
+    if (writer !== undefined) throw staysWhereItIs(file, 'file_changed', `${writer} has it open for writing`);
   }
 
   async #moveTo(target: string, file: UploadFile, receipt: Receipt): Promise<void> {
@@ -114,17 +189,6 @@ export class FileMover {
         ? staysWhereItIs(file, 'already_exists', `there is a file at ${target}`)
         : staysWhereItIs(file, 'write_failed', error.message, error);
     });
-  }
-
-  /** Moves the file back if a program has written to it in the moment before it was moved. */
-  async #assertSameContent(target: string, file: UploadFile, receipt: Receipt): Promise<void> {
-    const { size, mtimeNs } = await lstat(target, { bigint: true });
-    if (Number(size) === receipt.sizeBytes && String(mtimeNs) === receipt.mtimeNs) return;
-    await renameWithoutReplacing(target, file.path).catch((error) => {
-      throw asCodedError(error).with({ reason: `it changed when it was moved, and is at ${target}` });
-    });
-    await this.#deps.receipts.saveMovedTo(receipt, null);
-    throw fileChanged(file.path, 'a program wrote to it when it was moved', 'it was uploaded');
   }
 }
 
@@ -142,14 +206,13 @@ async function assertUnchanged({ path }: UploadFile, receipt: Receipt): Promise<
     throw fileGone(path);
   });
   if (found.isSymbolicLink()) throw staysWhereItIs({ path }, 'write_failed', 'it is a link, not a file');
-  const { size, mtimeNs, ctimeNs } = found;
-  const identity = { sizeBytes: Number(size), mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) };
-  if (!isUnchanged(receipt, identity))
+  if (!isUnchanged(receipt, identityOf(found)))
     throw fileChanged(path, 'it is uploaded again by the next run', 'it was uploaded');
 }
 
 const moveHints = {
-  unverified: 'compare the directory with the folder, then move it by hand',
+  file_changed: 'run the same command again once that program has closed it; a watch tries again by itself',
+  unverified: 'run the same command again, which uploads it; a watch does so by itself',
   already_exists: 'move one of the two files by hand',
   write_failed: 'move it by hand, or fix the directory and run the same command again',
 };

@@ -1,27 +1,16 @@
 import { stat } from 'node:fs/promises';
 import { normalizeUid } from '../../../contract/uid.ts';
-import type { Api } from '../../api/api.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import { assetItem } from '../../changes/items.ts';
-import type { LibraryChange, LibraryWriter } from '../../changes/writer.ts';
+import type { LibraryChange } from '../../changes/writer.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import { byUid } from '../../library/select-assets.ts';
 import { type FolderMove, type KeepDecision, type LocalRecord, saveRecords } from '../decide/decision.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
-import type { RunDeps } from '../session/upload-deps.ts';
-import { type FolderResolver, fileAt, shownPathOf, type UploadFile } from '../sources/upload-file.ts';
-import { type FollowedFile, keptResult, type PlanSettings } from './plan.ts';
-
-/** The writer of a run that changes assets of renamed files, and how the history describes that change. */
-export type FollowPorts = Pick<LibraryChange, 'command' | 'summary' | 'source'> & { writer(): Promise<LibraryWriter> };
-
-type FollowDeps = { api: Api; folders: FolderResolver; follow: FollowPorts } & Pick<RunDeps, 'onEvent'> &
-  Parameters<typeof saveRecords>[0];
-
-type FollowSettings = Pick<PlanSettings, 'requireChecksum'> & {
-  /** Returns how long ago the assets were read, in ms. */
-  ageMs: () => number;
-};
+import { fileAt, shownPathOf, type UploadFile } from '../sources/upload-file.ts';
+import { type FollowedFile, keptResult } from './plan.ts';
+import type { UploadPorts } from './upload-ports.ts';
 
 /** @property outcomes of the files, in the given order @property toSend files whose assets do not follow them */
 type Followed = { outcomes: FileOutcome[]; toSend: UploadFile[] };
@@ -35,13 +24,16 @@ type FileChange = { file: UploadFile; decision: KeepDecision; folder: string | n
  *
  * If the service refuses to move an asset, its file is to be sent. If it refuses to move a folder, its assets are moved one
  * by one. A file fails if it is not certain whether its asset was moved: the next run reads the asset first.
+ *
+ * @param ageMs returns how long ago the assets were read, in ms
  */
 export async function followFiles(
   files: readonly FollowedFile[],
-  deps: FollowDeps,
-  settings: FollowSettings,
+  deps: UploadPorts,
+  settings: UploadSettings,
+  ageMs: () => number,
 ): Promise<Followed> {
-  const moved = await moveFolders(files, deps, settings);
+  const moved = await moveFolders(files, deps, ageMs);
   const changes: FileChange[] = [];
   const errors = new Map<UploadFile, CodedError>();
   for (const [file, decision] of files) {
@@ -54,7 +46,7 @@ export async function followFiles(
         (thrown) => errors.set(file, asCodedError(thrown)),
       );
   }
-  await changeAssets(changes, deps, settings, errors);
+  await changeAssets(changes, deps, ageMs, errors);
   const records = changes.flatMap((each) => (errors.has(each.file) ? [] : recordsOf(each)));
   await saveRecords(deps, records);
   return outcomesOf(files, errors, deps, settings);
@@ -63,8 +55,8 @@ export async function followFiles(
 /** Changes folders, in their order. @returns the error of each that was not changed */
 async function moveFolders(
   files: readonly FollowedFile[],
-  { folders, follow }: FollowDeps,
-  { ageMs }: FollowSettings,
+  { folders, follow }: UploadPorts,
+  ageMs: () => number,
 ): Promise<Map<FolderMove, CodedError>> {
   const moves = [...new Set(files.flatMap(([, { folderMoves = [] }]) => folderMoves))];
   const errors = new Map<FolderMove, CodedError>();
@@ -100,7 +92,7 @@ const withoutFolder = ({ change, folderMoves: _, ...decision }: KeepDecision): K
 });
 
 /** Finds or creates the folder of a change, and reads the asset if that was not necessary before. */
-async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders }: FollowDeps): Promise<FileChange> {
+async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders }: UploadPorts): Promise<FileChange> {
   const { change, receipt } = decision;
   if (!change) return { file, decision, folder: undefined };
   const folder = change.movesFolder ? ((await folders.findOrCreate(file)) ?? null) : undefined;
@@ -111,8 +103,8 @@ async function changeOf(file: UploadFile, decision: KeepDecision, { api, folders
 /** Changes the assets of files that have a change. @param errors gets the error of each that was not changed */
 async function changeAssets(
   changes: readonly FileChange[],
-  { api, follow }: FollowDeps,
-  { ageMs }: FollowSettings,
+  { api, follow }: UploadPorts,
+  ageMs: () => number,
   errors: Map<UploadFile, CodedError>,
 ): Promise<void> {
   const { writer: openWriter, ...label } = follow;
@@ -167,8 +159,8 @@ function recordsOf({ decision, folder }: FileChange): LocalRecord[] {
 function outcomesOf(
   files: readonly FollowedFile[],
   errors: ReadonlyMap<UploadFile, CodedError>,
-  { onEvent }: FollowDeps,
-  settings: FollowSettings,
+  { onEvent }: UploadPorts,
+  settings: UploadSettings,
 ): Followed {
   const outcomes: FileOutcome[] = [];
   const toSend: UploadFile[] = [];

@@ -10,8 +10,8 @@ import {
   type LocalRecord,
 } from '../decide/decision.ts';
 import { unwrittenError } from '../decide/metadata.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import { createOutcome, type FileOutcome, toUploaded } from '../session/file-outcome.ts';
-import type { UploadSettings } from '../session/upload-deps.ts';
 import { unverifiedError } from '../session/verify.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import { acknowledged } from '../store/upload-entry.ts';
@@ -19,7 +19,7 @@ import { acknowledged } from '../store/upload-entry.ts';
 export type FileTotals = { files: number; bytes: number };
 
 /** What a plan counts: the outcome of a file, or that its content is to be compared first. */
-type PlannedKind = Exclude<PlannedOutcome, 'deleted'> | 'toCompare';
+type PlannedKind = Exclude<PlannedOutcome, 'deleted' | 'left_out'> | 'toCompare';
 
 /** Totals of a run before it starts, for files that are already uploaded and files to send. */
 export type Plan = {
@@ -61,8 +61,6 @@ export function plannedKindOf(decision: Decision): PlannedKind {
       return decision.outcome;
     case 'resume':
       return 'resumed';
-    case 'refuse':
-      return 'conflict';
     default:
       if (decision.mayBeDuplicate) return 'toCompare';
       return decision.reason === 'changed' ? 'changed' : 'new';
@@ -84,7 +82,6 @@ export function addToPlan(plan: Plan, decision: Decision, file: UploadFile, chun
     for (const move of decision.folderMoves ?? []) plan.folderMoves.add(move);
     return;
   }
-  if (decision.action === 'refuse') return;
   const acknowledgedBytes = entry ? acknowledged(entry) : 0;
   plan.acknowledgedBytes += acknowledgedBytes;
   plan.requests += requestsToSend(knownBytes === undefined ? 1 : sizeBytes - acknowledgedBytes, chunkBytes);
@@ -102,9 +99,6 @@ const requestsToSend = (bytes: number, chunkBytes: number) => 1 + Math.ceil(byte
 /** Returns the totals of the files to send, with the bytes of unfinished uploads that the service has. */
 export const totalToSend = ({ totals }: Plan): FileTotals => sumOf(kindsToSend.map((kind) => totals[kind]));
 
-/** Returns the totals of the files that a run attempts: those to send, and those that it refuses. */
-export const totalToAttempt = (plan: Plan): FileTotals => sumOf([totalToSend(plan), plan.totals.conflict]);
-
 export const countFiles = ({ totals }: Plan): number => sumOf(Object.values(totals)).files;
 
 const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
@@ -114,10 +108,6 @@ const sumOf = (totals: readonly FileTotals[]): FileTotals => ({
 
 /** A kept file whose asset, or the folder of that, is to be changed. */
 export type FollowedFile = readonly [UploadFile, FollowDecision];
-
-export type PlanSettings = Pick<UploadSettings, 'chunkBytes' | 'requireChecksum'> & {
-  signal?: AbortSignal | undefined;
-};
 
 /**
  * Decides all files, and adds them to the plan. Reports those that are already uploaded.
@@ -129,14 +119,15 @@ export async function decideFiles(
   candidates: Candidates,
   plan: Plan,
   decider: Decider,
-  { chunkBytes, requireChecksum, signal }: PlanSettings,
+  settings: UploadSettings,
+  signal: AbortSignal | undefined,
   onKept: (outcome: FileOutcome, decision: KeepDecision) => void,
 ): Promise<{ files: Map<UploadFile, Decision>; followed: FollowedFile[]; records: LocalRecord[] }> {
   const files = new Map<UploadFile, Decision>();
   const followed: FollowedFile[] = [];
   const records: LocalRecord[] = [];
   for await (const [file, decision] of decider.decideAll(untilAborted(candidates, signal))) {
-    addToPlan(plan, decision, file, chunkBytes);
+    addToPlan(plan, decision, file, settings.chunkBytes);
     if (decision.action !== 'keep') {
       files.set(file, decision);
       continue;
@@ -146,7 +137,7 @@ export async function decideFiles(
       continue;
     }
     records.push(...decision.records);
-    onKept(createOutcome(file, keptResult(decision, { requireChecksum })), decision);
+    onKept(createOutcome(file, keptResult(decision, settings)), decision);
   }
   plan.comparisons = decider.requests;
   return { files, followed, records: [...decider.takeRecords(), ...records] };
@@ -158,7 +149,7 @@ export async function decideFiles(
  */
 export function keptResult(
   { outcome, receipt, unwritten = {} }: Pick<KeepDecision, 'outcome' | 'receipt' | 'unwritten'>,
-  { requireChecksum }: Pick<UploadSettings, 'requireChecksum'>,
+  { requireChecksum }: UploadSettings,
 ): Pick<FileOutcome, 'uploaded' | 'error'> {
   const { verified, assetUid } = receipt;
   const error = requireChecksum && verified === null ? unverifiedError(assetUid, true) : undefined;

@@ -5,7 +5,7 @@ import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { waitForIncoming } from '../../library/wait-for-assets.ts';
 import { toWaitingEvent } from '../session/events.ts';
 import type { FileOutcome } from '../session/file-outcome.ts';
-import type { RunDeps } from '../session/upload-deps.ts';
+import type { SessionPorts } from '../session/session-ports.ts';
 import { shownPathOf } from '../sources/upload-file.ts';
 
 type ReadyListeners = {
@@ -19,7 +19,11 @@ type ReadyListeners = {
  * Reports files that were uploaded before, and whose processing had failed when an asset was last read. Reads each asset
  * once more, since the service may have processed it again: it is reported without an error if it is not failed now.
  */
-export async function reportFailedBefore(deps: RunDeps, outcomes: readonly FileOutcome[], listeners: ReadyListeners) {
+export async function reportFailedBefore(
+  deps: SessionPorts,
+  outcomes: readonly FileOutcome[],
+  listeners: ReadyListeners,
+) {
   if (outcomes.length === 0) return;
   const watch = new ReadyWatch(deps, 0, {
     ...listeners,
@@ -32,7 +36,7 @@ export async function reportFailedBefore(deps: RunDeps, outcomes: readonly FileO
 
 /** Polls the assets of finished uploads while other files are still being sent. */
 export class ReadyWatch {
-  readonly #deps: RunDeps;
+  readonly #deps: SessionPorts;
   readonly #timeoutMs: number;
   readonly #listeners: ReadyListeners;
   /** Maps an asset uid to the files to report. Files with the same content can share an asset. */
@@ -40,7 +44,7 @@ export class ReadyWatch {
   readonly #receiptWrites: Promise<void>[] = [];
   #added: string[] = [];
 
-  constructor(deps: RunDeps, timeoutMs: number, listeners: ReadyListeners) {
+  constructor(deps: SessionPorts, timeoutMs: number, listeners: ReadyListeners) {
     this.#deps = deps;
     this.#timeoutMs = timeoutMs;
     this.#listeners = listeners;

@@ -1,18 +1,18 @@
-import type { Library } from '../../library/library.ts';
 import type { Candidates } from '../decide/decide.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import type { FileOutcome } from '../session/file-outcome.ts';
-import { type BatchDeps, type BatchRun, BatchUploader, type RunOptions, type RunResult } from './batch-uploader.ts';
+import { Throttle } from '../session/throttle.ts';
+import { type BatchRun, BatchUploader, type RunResult } from './batch-uploader.ts';
 import { markIdOf } from './plan.ts';
+import type { UploadPorts } from './upload-ports.ts';
 
-/** Inputs and callbacks that each entry point supplies for an upload run. */
-export type UploadRunRequest = Omit<BatchDeps, 'api' | 'mark' | 'comparison'> & {
-  library: Pick<Library, 'api' | 'folders'>;
-  options: RunOptions;
+/** The files of a run, and what identifies it. */
+export type RunFiles = {
   files: Candidates;
   /** Inputs that identify the run when it is repeated (see `markIdOf`); undefined for a run of one file. */
   identity?: readonly string[] | undefined;
-  /** Creates the run if workers upload the files instead of this process. */
-  createRun?: ((deps: BatchDeps) => BatchRun) | undefined;
+  /** Creates the run if workers upload the files instead of this process, or if it has no end. */
+  createRun?: ((settings: UploadSettings, ports: UploadPorts) => BatchRun) | undefined;
 };
 
 /** An upload run that was started. */
@@ -31,20 +31,20 @@ export type StartedRun = {
  * Starts an upload run: the only assembly of one, for the command line, the page, the package, resumed uploads and
  * queues.
  */
-export async function startUploads(request: UploadRunRequest): Promise<StartedRun> {
-  const { library, options, files, identity, createRun, ...deps } = request;
-  const { api } = library;
-  const { baseUrl } = api.transport;
-  const markId = identity && markIdOf(baseUrl, { workspace: options.workspace, identity });
+export async function startUploads(
+  settings: UploadSettings,
+  given: UploadPorts,
+  { files, identity, createRun }: RunFiles,
+): Promise<StartedRun> {
+  const { receipts, workspace } = given;
+  const { baseUrl, clock } = given.api.transport;
+  const markId = identity && markIdOf(baseUrl, { workspace, identity });
   // A run of one file has no earlier receipts of its own.
-  const startMark = markId === undefined ? Number.MAX_SAFE_INTEGER : ((await deps.receipts?.startMark(markId)) ?? 0);
-  const complete: BatchDeps = {
-    ...deps,
-    api,
-    mark: startMark,
-    comparison: { library },
-  };
-  const run = createRun?.(complete) ?? new BatchUploader(options, complete);
+  const startMark = markId === undefined ? Number.MAX_SAFE_INTEGER : ((await receipts?.startMark(markId)) ?? 0);
+  const { rateLimit } = settings;
+  const throttle = given.throttle ?? (rateLimit === undefined ? undefined : new Throttle(clock, rateLimit));
+  const ports: UploadPorts = { ...given, throttle, mark: startMark };
+  const run = createRun?.(settings, ports) ?? new BatchUploader(settings, ports);
   return {
     outcomes: run.outcomes(files),
     get result() {
@@ -52,7 +52,7 @@ export async function startUploads(request: UploadRunRequest): Promise<StartedRu
     },
     startMark,
     forget: async () => {
-      if (markId !== undefined) await deps.receipts?.deleteMark(markId);
+      if (markId !== undefined) await receipts?.deleteMark(markId);
     },
   };
 }

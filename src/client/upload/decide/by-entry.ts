@@ -1,13 +1,14 @@
 import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import type { EvidenceKind } from '../../../contract/file-evidence.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
-import { fileChanged, isUntouched, sizeChange, type UploadSource } from '../sources/source.ts';
-import { shownPathOf } from '../sources/upload-file.ts';
+import { isUntouched, type UploadSource } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
-import type { Decision, SendDecision } from './decision.ts';
-import type { DecidePolicy, FileMatcher, KnownEntry, Subject } from './matcher.ts';
+import type { Decision, FileEvidence, SendDecision } from './decision.ts';
+import type { FileMatcher, KnownEntry, Subject } from './matcher.ts';
+import { defaultSettings } from './upload-settings.ts';
 
 /** Matches a file that has an unfinished upload of its own. Reads its entry, and no byte. */
 export const unfinished: FileMatcher = (subject, before, { store, policy }) =>
@@ -22,23 +23,35 @@ export const knownUnfinished: FileMatcher = async (subject, before, deps) => {
 
 /** Decides a file by its unfinished upload; undefined if there is none. */
 export async function decideByEntry(
-  { id, identity, file }: Pick<Subject, 'id' | 'identity' | 'file'>,
+  { id, identity }: Pick<Subject, 'id' | 'identity'>,
   before: SendDecision,
-  store: Pick<UploadStore, 'read'> | undefined,
-  { existing, replacesChanged = false }: Partial<DecidePolicy> = {},
+  store: UploadStore | undefined,
+  { existing } = defaultSettings,
 ): Promise<Decision | undefined> {
   const entry = id === undefined ? undefined : await store?.read(id);
   if (!entry) return undefined;
   const { state } = entry;
-  if (existing === 'upload' || state === 'planned' || state === 'intended')
-    return { ...before, mayBeDuplicate: false, entry };
-  // The content is compared later, by hashing the part that is uploaded.
-  if (state === 'whole' || !identity || identity.sizeBytes === entry.file.sizeBytes)
-    return { action: 'resume', entry, isMoved: false };
-  if (replacesChanged) return { ...before, mayBeDuplicate: false, entry };
-  const change = `${entry.offset} bytes of it are already uploaded, but ${sizeChange(entry.file, identity)}`;
-  return { action: 'refuse', entry, error: fileChanged(shownPathOf(file), change) };
+  const anew: SendDecision = { ...before, mayBeDuplicate: false, entry };
+  if (existing === 'upload' || state === 'planned' || state === 'intended') return anew;
+  // A new upload mixes nothing. The content is compared later, by hashing the part that is uploaded.
+  const isOther = identity !== undefined && identity.sizeBytes !== entry.file.sizeBytes;
+  if (state === 'whole' ? entry.verified === false : isOther)
+    return {
+      ...anew,
+      reason: 'changed',
+      evidence: evidenceOfEntry(entry, state === 'whole' ? 'contradicted' : 'changed'),
+    };
+  return { action: 'resume', entry, isMoved: false };
 }
+
+/** Returns what an unfinished upload shows of its asset. */
+export const evidenceOfEntry = (
+  { session, begunAt, file: { sizeBytes, mtimeNs } }: OpenEntry | CompleteEntry,
+  kind: EvidenceKind,
+): FileEvidence => ({
+  ...{ kind, assetUid: session.assetUid, isOwn: true, foundAt: begunAt },
+  version: { sizeBytes, mtimeNs },
+});
 
 /** Returns true if a file still has the content that an upload without a receipt has sent. */
 export async function hasSentContent(

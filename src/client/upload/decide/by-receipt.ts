@@ -1,15 +1,17 @@
-import { stat } from 'node:fs/promises';
-import { isAbsolute } from 'node:path';
+import { lstat, stat } from 'node:fs/promises';
+import { dirname, isAbsolute } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
+import { evidenceKinds } from '../../../contract/file-evidence.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { ignoreNotFound } from '../../errors.ts';
+import { fileExists, inodeOf } from '../../local-path.ts';
 import type { FileIdentity } from '../sources/source.ts';
 import type { ReceiptKey, UploadFile } from '../sources/upload-file.ts';
-import type { Receipt } from '../store/receipt-row.ts';
+import { kindOf, type Receipt } from '../store/receipt-row.ts';
 import type { Receipts } from '../store/receipts.ts';
-import type { KeepDecision, LocalRecord } from './decision.ts';
-import type { DecidePolicy, FileMatcher, MatcherDeps } from './matcher.ts';
+import { evidenceOf, type KeepDecision, type LocalRecord } from './decision.ts';
+import type { FileMatcher, MatcherDeps } from './matcher.ts';
 
 /** Returns the strong ETag of a file if it has one, else its modification time. */
 export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
@@ -29,15 +31,6 @@ export function isUnchanged(receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs' | 'ct
   const { mtimeNs, ctimeNs } = fileTimesOf(now);
   const isTouched = receipt.ctimeNs !== null && ctimeNs !== null && receipt.ctimeNs !== ctimeNs;
   return receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === mtimeNs && mtimeNs !== '0' && !isTouched;
-}
-
-/** Returns true if a file has the content of a receipt: its size and times, or its size and checksum. */
-export async function hasContentOf(
-  receipt: Receipt,
-  { identity, digest }: { identity: FileIdentity; digest(): Promise<string> },
-): Promise<boolean> {
-  if (isUnchanged(receipt, identity)) return true;
-  return identity.sizeBytes === receipt.sizeBytes && (await digest()) === receipt.blake3;
 }
 
 export const keep = (outcome: KeptOutcome, receipt: Receipt, records: readonly LocalRecord[] = []): KeepDecision => ({
@@ -64,14 +57,37 @@ export async function findOwnReceipt(
   const file = await identify(path);
   for (const each of namesakes) {
     const other = file && (await identify(each.realPath));
-    if (other && other.dev === file.dev && other.ino === file.ino) return each;
+    if (other && inodeOf(other) === inodeOf(file)) return each;
   }
   return undefined;
 }
 
-/** Returns the change of a receipt that was found by another path. */
-const pathRecords = (receipt: Receipt, { realPath }: ReceiptKey, identity: FileIdentity): LocalRecord[] =>
-  receipt.realPath === realPath ? [] : [{ record: 'path', key: receipt, to: { realPath, ...fileTimesOf(identity) } }];
+/**
+ * Keeps a file that has the content of a receipt, which may be one of another path. If that path has a file of its own,
+ * as after `cp -al`, the file gets a second receipt, so that neither directory owns the asset alone.
+ */
+async function keepOwn(saved: Receipt, { realPath }: ReceiptKey, identity: FileIdentity): Promise<KeepDecision> {
+  // The content of an asset that has other bytes than were sent is known from a download.
+  const receipt: Receipt = saved.verified === false ? { ...saved, verified: true, evidence: 'bytes' } : saved;
+  const outcome = evidenceKinds[kindOf(receipt)].kept;
+  if (receipt.realPath === realPath && isUnchanged(receipt, identity)) return keep(outcome, receipt);
+  const to = { realPath, ...fileTimesOf(identity) };
+  if (await isSamePath(receipt.realPath, realPath))
+    return keep(outcome, receipt, [{ record: 'path', key: receipt, to }]);
+  const copy = { ...receipt, ...to };
+  return keep(outcome, copy, [{ record: 'adopted', receipt: copy }]);
+}
+
+/** Returns true if two paths of one file lead to the same entry of a directory, as through a link or a second mount. */
+async function isSamePath(one: string, other: string): Promise<boolean> {
+  if (one === other) return true;
+  const identify = (path: string, read: typeof lstat) => read(path, { bigint: true }).catch(() => undefined);
+  const files = await Promise.all([one, other].map((path) => identify(path, lstat)));
+  // A file that has one name has one entry.
+  if (files.every((file) => file?.isFile() && file.nlink === 1n)) return true;
+  const [first, second] = await Promise.all([one, other].map((path) => identify(dirname(path), stat)));
+  return first !== undefined && second !== undefined && inodeOf(first) === inodeOf(second);
+}
 
 /** Matches a file that was uploaded from this path and has not been touched since. Reads its receipt, and no byte. */
 export const sameFile: FileMatcher = async ({ file, key, identity }, before, { receipts, policy }) => {
@@ -79,18 +95,16 @@ export const sameFile: FileMatcher = async ({ file, key, identity }, before, { r
   if (!key || !identity || file.id !== undefined) return undefined;
   const receipt = await findOwnReceipt(receipts, key, { ...file, sizeBytes: identity.sizeBytes });
   if (!receipt) return undefined;
-  if (!policy.checksum && isUnchanged(receipt, identity))
-    return keep(
-      receipt.blake3 === null ? 'same_name_and_size' : 'skipped',
-      receipt,
-      pathRecords(receipt, key, identity),
-    );
-  return receipt.blake3 === null ? undefined : { ...before, reason: 'changed', mayBeDuplicate: true };
+  if (!policy.checksum && isUnchanged(receipt, identity)) return keepOwn(receipt, key, identity);
+  if (receipt.blake3 === null) return undefined;
+  const evidence = evidenceOf(receipt, receipt.verified === false ? 'contradicted' : 'changed');
+  return { ...before, reason: 'changed', mayBeDuplicate: true, evidence };
 };
 
 /**
  * Matches a file whose content was uploaded: from this path (it was only touched) or, as `existing` says, from another
- * path to the same folder (`content`) or to any folder (`anywhere`). Reads the file if a receipt that counts has its
+ * path to the same folder (`content`) or to any folder (`anywhere`), or from a path to the same folder that is gone (`file`):
+ * two paths that both exist are two files. In a mirror, `Renames` matches renamed files. Reads the file if a receipt that counts has its
  * size. Empty files never match. An asset of another folder takes a request, as it may no longer exist.
  */
 export const sameContent: FileMatcher = async (subject, before, deps) => {
@@ -105,29 +119,46 @@ export const sameContent: FileMatcher = async (subject, before, deps) => {
   const mayBeOwn = own?.sizeBytes === sizeBytes && own.blake3 !== null;
   if (!mayBeOwn && !(await mayBeDuplicate(place, sizeBytes, deps))) return undefined;
   const blake3 = await subject.digest();
-  if (mayBeOwn && own.blake3 === blake3) {
-    const to = { realPath: key?.realPath ?? own.realPath, ...fileTimesOf(identity) };
-    return keep('skipped', own, [{ record: 'path', key: own, to }]);
-  }
-  if (!comparesContent(policy)) return undefined;
-  const receipt = await receipts.findByContent(place, { sizeBytes, blake3 }, mark, isAnywhere);
+  if (mayBeOwn && own.blake3 === blake3) return keepOwn(own, place, identity);
+  if (!comparesContent(deps)) return undefined;
+  const same = await receipts.listByContent(place, { sizeBytes, blake3 }, mark, isAnywhere);
+  if (policy.existing === 'file') return key && keepRenamed(same, key, identity, deps);
+  const [receipt] = same;
   if (!receipt) return undefined;
   const folder = isAnywhere ? await findFolder(deps.api, receipt) : receipt.folder;
   if (folder !== undefined) return keep('duplicate', { ...receipt, folder });
   return { ...before, records: [{ record: 'forgotten', assetUid: receipt.assetUid }] };
 };
 
+/** Keeps a file whose content was uploaded from a path that is gone, unless another file of the run is that one. */
+async function keepRenamed(
+  same: readonly Receipt[],
+  { realPath }: ReceiptKey,
+  identity: FileIdentity,
+  { receipts, renamed }: MatcherDeps,
+): Promise<KeepDecision | undefined> {
+  for (const receipt of same) {
+    const { assetUid, realPath: old } = receipt;
+    const isGone = isAbsolute(old) && !(await fileExists(old)) && (await receipts?.findMovedTo(receipt)) === null;
+    if (!isGone || renamed.has(assetUid)) continue;
+    renamed.add(assetUid);
+    return keep('skipped', receipt, [{ record: 'moved', from: receipt, to: { realPath, ...fileTimesOf(identity) } }]);
+  }
+  return undefined;
+}
+
 /** Returns true if content that was uploaded from another path counts. */
-const comparesContent = ({ existing }: DecidePolicy) => existing === 'content' || existing === 'anywhere';
+const comparesContent = ({ policy: { existing }, mirror }: Pick<MatcherDeps, 'policy' | 'mirror'>) =>
+  existing === 'content' || existing === 'anywhere' || (existing === 'file' && !mirror);
 
 /** Returns true if a file of another path was uploaded that has the size, and would count as a duplicate. */
 export async function mayBeDuplicate(
   key: ReceiptKey | undefined,
   sizeBytes: number | undefined,
-  { receipts, policy }: Pick<MatcherDeps, 'receipts' | 'policy'>,
+  deps: Pick<MatcherDeps, 'receipts' | 'policy' | 'mirror'>,
 ): Promise<boolean> {
-  if (!key || !sizeBytes || !comparesContent(policy)) return false;
-  return (await receipts?.hasSize(key, sizeBytes)) ?? false;
+  if (!key || !sizeBytes || !comparesContent(deps)) return false;
+  return (await deps.receipts?.hasSize(key, sizeBytes)) ?? false;
 }
 
 const anywhereIn = ({ api, workspace }: MatcherDeps): ReceiptKey => ({

@@ -1,4 +1,4 @@
-import { lstat, realpath } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import { asText, normalizeName } from '../../../contract/json-values.ts';
@@ -7,10 +7,10 @@ import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
-import { fileExists, toSlashes } from '../../local-path.ts';
+import { fileExists, inodeOf, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import type { FileIdentity } from '../sources/source.ts';
-import { fileAt, type UploadFile } from '../sources/upload-file.ts';
+import { describeAt, fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
@@ -31,7 +31,7 @@ type Vacated = {
   mirroredDir: string | undefined;
   /** True if the asset is in a folder of the mirror that has moved on from that directory, as after a kill. */
   isInMirror: boolean;
-  /** File of the run that is at the path now, and differs from the receipt; undefined if there is none. */
+  /** File that is at the path now, and differs from the receipt; undefined if there is none. */
   occupant: UploadFile | undefined;
 };
 
@@ -87,10 +87,10 @@ export class Renames {
       });
     for await (const receipt of list('done')) {
       if (!isCandidate(receipt)) continue;
-      const occupant = byPath.get(receipt.realPath);
-      const isThere = occupant
-        ? !this.#deps.policy.checksum && isUnchanged(receipt, occupant.identity)
-        : await isTaken(receipt.realPath, bySpelling);
+      const sent = byPath.get(receipt.realPath);
+      const occupant = sent ?? (await findOccupant(receipt.realPath, bySpelling));
+      if (occupant === 'unknown') continue;
+      const isThere = occupant && !(sent && this.#deps.policy.checksum) && isUnchanged(receipt, occupant.identity);
       if (!isThere) add(receipt, false, occupant?.file);
     }
     for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
@@ -357,13 +357,18 @@ const hintsOf = (
 /** Returns a path so that spellings which some file systems take for the same are equal. */
 const spellingOf = (path: string) => path.normalize('NFC').toLowerCase();
 
-/** Returns true if a file exists at a path, unless it is one of the run under another spelling. */
-async function isTaken(path: string, bySpelling: ReadonlyMap<string, LocalFile>): Promise<boolean> {
-  if (!(await fileExists(path))) return false;
+/** Returns the file at a path, unless there is none, or it is one of the run under another spelling. */
+async function findOccupant(
+  path: string,
+  bySpelling: ReadonlyMap<string, LocalFile>,
+): Promise<LocalFile | undefined | 'unknown'> {
+  if (!(await fileExists(path))) return undefined;
+  const identify = (at: string) => stat(at, { bigint: true }).catch(() => undefined);
   const other = bySpelling.get(spellingOf(path));
-  if (!other) return true;
-  const [one, two] = await Promise.all([path, other.realPath].map((each) => lstat(each).catch(() => undefined)));
-  return !one || !two || one.ino !== two.ino || one.dev !== two.dev;
+  const [found, sent] = await Promise.all([identify(path), other && identify(other.realPath)]);
+  if (!found) return 'unknown';
+  if (sent && inodeOf(sent) === inodeOf(found)) return undefined;
+  return toLocalFile(describeAt(path, path, found));
 }
 
 /** Returns the new name of an asset in the form that it has; undefined if it stays, as it is not that of the old file. */

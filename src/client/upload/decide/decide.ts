@@ -17,20 +17,13 @@ import {
 import { hasSentContent, knownUnfinished, listKnownEntries, movedUnfinished, unfinished } from './by-entry.ts';
 import { mayBeDuplicate, sameContent, sameFile } from './by-receipt.ts';
 import type { Renames } from './by-rename.ts';
-import { type DecideNotice, type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
-import type { DecidePolicy, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
+import { type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
+import type { DecidePorts, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
 import { newMetadata, withMetadata } from './metadata.ts';
+import type { UploadSettings } from './upload-settings.ts';
 
 /** Decide the files of a run one by one, by this machine's records: no request, and no byte is read. */
 const byRecords: readonly FileMatcher[] = [sameFile, knownUnfinished];
-
-export type DeciderOptions = DecidePolicy & Pick<MatcherDeps, 'workspace' | 'about'>;
-
-export type DeciderDeps = Omit<MatcherDeps, 'policy' | 'workspace' | 'about' | 'listUnfinished' | 'notify' | 'note'> & {
-  /** False if `decideAll` is final, since workers upload the files and do not know this machine's receipts. Default: true. */
-  decidesAgain?: boolean | undefined;
-  onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
-};
 
 /** Decides some of the files of a run, which it has to see together. @param isNew returns true for a file without a receipt */
 type BatchMatcher = (
@@ -65,21 +58,18 @@ export class Decider {
   /** Decide a file right before its first byte is sent, and under its lock, since other processes upload files too. */
   readonly #whenOpened: readonly FileMatcher[] = [sameFile, unfinished, ...this.#byReading];
 
-  constructor(
-    { workspace, about, ...policy }: DeciderOptions,
-    { onDecideNotice = () => {}, decidesAgain = true, ...deps }: DeciderDeps,
-  ) {
-    const { store } = deps;
+  /** @param decidesAgain false if `decideAll` is final, since workers upload the files and do not know this machine's receipts */
+  constructor(settings: UploadSettings, ports: DecidePorts, decidesAgain = true) {
+    const { store, mark = Number.MAX_SAFE_INTEGER, onDecideNotice = () => {} } = ports;
     this.#decidesAgain = decidesAgain;
     this.#deps = {
-      ...deps,
-      policy,
-      workspace,
-      about,
+      ...ports,
+      ...{ mark, policy: settings },
       notify: onDecideNotice,
       note: (record) => this.#records.push(record),
+      renamed: new Set(),
       listUnfinished: () => {
-        this.#unfinished ??= store && 'list' in store ? listKnownEntries(store) : Promise.resolve(new Map());
+        this.#unfinished ??= store ? listKnownEntries(store) : Promise.resolve(new Map());
         return this.#unfinished;
       },
     };
@@ -136,7 +126,7 @@ export class Decider {
 
   #hasNewMetadata(file: UploadFile, decision: Decision): boolean {
     if (decision.action !== 'keep') return false;
-    return Object.keys(newMetadata(givenMetadataOf(file, this.#deps.about), decision.receipt.about)).length > 0;
+    return Object.keys(newMetadata(givenMetadataOf(file, this.#deps.policy.about), decision.receipt.about)).length > 0;
   }
 
   /** Adds the metadata of kept files, several at a time, and yields all files in the given order. */
@@ -152,8 +142,8 @@ export class Decider {
   }
 
   /** Adds what the user gave for a kept file to its decision. */
-  async #withMetadata(file: UploadFile, decision: Decision, { api, about }: MatcherDeps): Promise<Decision> {
-    return decision.action === 'keep' ? withMetadata(decision, givenMetadataOf(file, about), api) : decision;
+  async #withMetadata(file: UploadFile, decision: Decision, { api, policy }: MatcherDeps): Promise<Decision> {
+    return decision.action === 'keep' ? withMetadata(decision, givenMetadataOf(file, policy.about), api) : decision;
   }
 
   /** Decides finally, as when the file is opened, what `decideAll` has decided: for a preview, which reads the file. */
@@ -182,7 +172,8 @@ export class Decider {
     const decided = await inFolder([file], this.#counting('interactive'));
     const decision = decided.get(file) ?? sendNew;
     const isGuess = decision.action === 'keep' && decision.outcome === 'same_name_and_size';
-    return isGuess && file.path === '-' ? sendNew : this.#withMetadata(found, decision, this.#deps);
+    if (!isGuess || file.path !== '-') return this.#withMetadata(found, decision, this.#deps);
+    return this.#deps.policy.existing === 'name' ? { ...decision, outcome: 'exists' } : sendNew;
   }
 
   /** Decides again whether the receipts have a file, which another process might have finished. No byte is read. */
@@ -233,7 +224,10 @@ export class Decider {
     }
     if (comparison) {
       const { inFolder } = await import('./by-folder.ts');
-      matchers.push((files, isNewFile, deps) => inFolder(files.filter(isNewFile), deps));
+      // A name counts for a file that has changed, too.
+      matchers.push((files, isNewFile, deps) =>
+        inFolder(policy.existing === 'name' ? files : files.filter(isNewFile), deps),
+      );
     }
     return matchers;
   }
@@ -266,7 +260,12 @@ export class Decider {
 }
 
 /** Adds what was known of a file to its decision. */
-function decideAfter({ entry }: SendDecision, decision: Decision): Decision {
+function decideAfter(before: SendDecision, decision: Decision): Decision {
+  const { entry, reason } = before;
+  if (decision.action === 'send') {
+    const { records, evidence } = decision;
+    return { ...before, ...(records && { records }), ...(evidence && reason === 'new' && { evidence }) };
+  }
   if (decision.action !== 'keep' || entry?.state !== 'intended') return decision;
   return { ...decision, records: [...decision.records, { record: 'lost', entry }] };
 }
@@ -304,9 +303,11 @@ class UnopenedFile implements Subject {
   }
 
   get #targeted(): TargetedFile | undefined {
-    const { workspace, about } = this.#deps;
+    const { workspace, policy } = this.#deps;
     const folder = this.key?.folder || undefined;
-    return this.key && targetFile(this.file, { workspace, folder, about, contentType: this.#contentType });
+    return (
+      this.key && targetFile(this.file, { workspace, folder, about: policy.about, contentType: this.#contentType })
+    );
   }
 
   readonly digest = (): Promise<string> => {

@@ -1,9 +1,10 @@
+import type { EvidenceKind } from '../../../contract/file-evidence.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import type { MovedReceipt } from '../store/receipt-moves.ts';
-import type { Receipt } from '../store/receipt-row.ts';
+import { kindOf, type Receipt } from '../store/receipt-row.ts';
 import type { FolderListing, Receipts } from '../store/receipts.ts';
 import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
@@ -12,7 +13,7 @@ import type { UploadStore } from '../store/upload-store.ts';
  * What is to be done with one file. A run carries it out, a preview shows it, and both get it from the same matchers
  * (`decide.ts`). To decide changes nothing: neither the library nor this machine's records.
  */
-export type Decision = SendDecision | ResumeDecision | KeepDecision | RefuseDecision;
+export type Decision = SendDecision | ResumeDecision | KeepDecision;
 
 /** Sends the whole file, as a new asset. */
 export type SendDecision = {
@@ -21,6 +22,8 @@ export type SendDecision = {
   reason: 'new' | 'changed' | 'wanted';
   /** True if the content of the file, which was not read yet, may show that it is uploaded already. */
   mayBeDuplicate: boolean;
+  /** Evidence of its own asset with other content, or of an asset with its name; absent if there is none. */
+  evidence?: FileEvidence;
   /** Unfinished upload of the file that cannot be resumed: it has no asset yet, other content, or is replaced. */
   entry?: UploadEntry;
   /** Unfinished uploads that could be of this file before it was moved, but not certainly. */
@@ -28,6 +31,24 @@ export type SendDecision = {
   /** Absent if there are none. */
   records?: readonly LocalRecord[];
 };
+
+/** Evidence of whether an asset has the content of a file. */
+export type FileEvidence = {
+  kind: EvidenceKind;
+  assetUid: string;
+  /** True if this machine uploaded the file as this asset. */
+  isOwn: boolean;
+  /** When it was found, in ISO 8601. */
+  foundAt: string;
+  /** Version of the file that it is about. */
+  version: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>;
+};
+
+/** Returns what a receipt shows. */
+export function evidenceOf(receipt: Receipt, kind = kindOf(receipt)): FileEvidence {
+  const { assetUid, sessionUid, at, evidenceAt, sizeBytes, mtimeNs } = receipt;
+  return { kind, assetUid, isOwn: sessionUid !== '', foundAt: evidenceAt ?? at, version: { sizeBytes, mtimeNs } };
+}
 
 /** What is decided of a file if nothing is known of it. */
 export const sendNew = { action: 'send', reason: 'new', mayBeDuplicate: false } as const satisfies SendDecision;
@@ -87,9 +108,6 @@ export type FollowingChange = {
   /** True to move the asset to the folder of its file, which may not exist yet. */
   movesFolder: boolean;
 };
-
-/** Sends nothing, because the file contradicts its unfinished upload. */
-type RefuseDecision = { action: 'refuse'; entry: UploadEntry; error: CodedError };
 
 /** A change of this machine's records that follows from a decision. */
 export type LocalRecord =

@@ -1,36 +1,13 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { AssetRecord } from '../../../contract/types.ts';
 import type { Api } from '../../api/api.ts';
 import type { Library } from '../../library/library.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
-import type { FolderResolver, ReceiptKey, UploadFile, UserMetadata } from '../sources/upload-file.ts';
+import type { FolderResolver, ReceiptKey, UploadFile } from '../sources/upload-file.ts';
 import type { Receipts } from '../store/receipts.ts';
-import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
+import type { ListableUploadStore } from '../store/upload-store.ts';
 import type { DecideNotice, Decision, LocalRecord, SendDecision } from './decision.ts';
-
-/**
- * What counts as uploaded already (`--existing`), besides the asset that this machine uploaded from the same path:
- *
- * - `content`: the same content in the folder
- * - `file`: nothing
- * - `name`: an asset of the folder with the file's name, even if its content differs
- * - `anywhere`: the same content in any folder
- * - `upload`: not even the file's own asset, so that each file is sent as a new asset
- */
-type Existing = (typeof existingChoices)[number];
-
-export const existingChoices = ['content', 'file', 'name', 'anywhere', 'upload'] as const;
-
-/** What counts as uploaded already. */
-export type DecidePolicy = {
-  existing: Existing;
-  /** True to hash each file that has a receipt, instead of comparing size and times. Default: false. */
-  checksum?: boolean | undefined;
-  /**
-   * True to restart the upload of a file that has changed since its unfinished upload began, as a watch does, which
-   * cannot ask. Default: that is an error.
-   */
-  replacesChanged?: boolean | undefined;
-};
+import type { UploadSettings } from './upload-settings.ts';
 
 /** A file, as the matchers see it. What needs its bytes is read on demand. */
 export type Subject = {
@@ -52,6 +29,8 @@ export type Subject = {
 /** Compares files with the assets that their folder has. */
 export type FolderComparisonOptions = {
   library: Pick<Library, 'folders'>;
+  /** Assets of each folder, by its uid (empty for the top level), if they were just read; else they are listed. */
+  listed?: ReadonlyMap<string, readonly AssetRecord[]> | undefined;
 };
 
 /** A directory that a folder mirrors. */
@@ -60,26 +39,33 @@ export type Mirror = { directory: string };
 /** An unfinished upload of a run. @property key equal for uploads that may be of the same moved file, else empty */
 export type KnownEntry = { id: string; key: string };
 
-export type MatcherDeps = {
+/** Dependencies for deciding about files. */
+export type DecidePorts = {
   api: Api;
-  policy: DecidePolicy;
   workspace: string;
-  /** Default metadata of every file. */
-  about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
+  folders: FolderResolver;
   /** Receipts of this machine; undefined if there are none. */
   receipts?: Receipts | undefined;
-  /** Highest receipt id that counts for dedupe by content, so that receipts of the run itself are excluded. */
-  mark: number;
+  /** Highest receipt id that counts for dedupe by content, so that receipts of the run itself are excluded. Default: all. */
+  mark?: number | undefined;
   /** Unfinished uploads; undefined if none count. */
-  store?: UploadStore | ListableUploadStore | undefined;
-  /** Returns the unfinished uploads at the start of the run by id, listed once. */
-  listUnfinished(): Promise<ReadonlyMap<string, KnownEntry>>;
-  folders: FolderResolver;
+  store?: ListableUploadStore | undefined;
   comparison?: FolderComparisonOptions | undefined;
   mirror?: Mirror | undefined;
   /** Opens a source for reading. @throws CodedError if nothing at that path can be uploaded */
   openSource(path: string, realPath?: string): Promise<UploadSource>;
   signal?: AbortSignal | undefined;
+  onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
+};
+
+/** The ports of matchers, with what the decider has for them. */
+export type MatcherDeps = DecidePorts & {
+  policy: UploadSettings;
+  mark: number;
+  /** Uids of assets whose files were found under another name. */
+  renamed: Set<string>;
+  /** Returns the unfinished uploads at the start of the run by id, listed once. */
+  listUnfinished(): Promise<ReadonlyMap<string, KnownEntry>>;
   notify(notice: DecideNotice): void;
   /** Collects a change of this machine's records that no single decision has. */
   note(record: LocalRecord): void;

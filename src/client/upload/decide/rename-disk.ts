@@ -1,6 +1,6 @@
 import { lstat, stat } from 'node:fs/promises';
 import { isLinux } from '../../../contract/platform.ts';
-import type { FileIdentity } from '../sources/source.ts';
+import { type FileIdentity, identityOf } from '../sources/source.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import { isUnchanged } from './by-receipt.ts';
 import type { MatcherDeps } from './matcher.ts';
@@ -93,7 +93,5 @@ export async function isSameInode({ realPath, identity, receipt }: RenamedFile):
 /** Returns true if the file of a receipt is at its path, unchanged. */
 async function isStillAt(receipt: Receipt): Promise<boolean> {
   const found = await stat(receipt.realPath, { bigint: true }).catch(() => undefined);
-  if (!found) return false;
-  const { size, mtimeNs, ctimeNs } = found;
-  return isUnchanged(receipt, { sizeBytes: Number(size), mtimeNs: String(mtimeNs), ctimeNs: String(ctimeNs) });
+  return found !== undefined && isUnchanged(receipt, identityOf(found));
 }

@@ -1,13 +1,11 @@
 import { posix } from 'node:path';
-import { parentOf } from '../../../contract/asset.ts';
 import { normalizeName } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
-import { asCodedError } from '../../errors.ts';
+import { FolderReader, isListRefused } from '../../library/folder-reader.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../library/folder-tree.ts';
 import { descendantsOf } from '../../library/library-paths.ts';
 import { fileAt } from '../sources/upload-file.ts';
-import { isListRefused } from './by-folder.ts';
 import type { FolderMove } from './decision.ts';
 import type { MatcherDeps } from './matcher.ts';
 
@@ -35,8 +33,9 @@ export class FolderPlan {
   readonly #listed = new Map<string, Promise<readonly string[] | undefined>>();
   readonly #inMovedFolders = new Set<string>();
   #tree: WorkspaceFolderTree | undefined;
-  /** Findings about the folder filter of the service. */
-  #filter = { isRefused: false, isApplied: false, isFlat: false };
+  readonly #reader: FolderReader;
+  /** True once a folder could not be listed. */
+  #isRefused = false;
 
   constructor(
     files: readonly MovedFile[],
@@ -46,6 +45,7 @@ export class FolderPlan {
     this.#deps = deps;
     this.#files = new Map(files.map((file) => [normalizeUid(file.assetUid), file]));
     this.#replacedDirOf = replacedDirOf;
+    this.#reader = new FolderReader(deps.api, async () => this.#tree as WorkspaceFolderTree);
   }
 
   /** Plans the changes. Takes a request for 100 assets of each folder, and of those below it. */
@@ -61,7 +61,7 @@ export class FolderPlan {
         this.#deps.signal?.throwIfAborted();
         if (!(await this.#tryMove(pair))) left.push(pair);
       }
-      isDone = left.length === pairs.length || this.#filter.isRefused;
+      isDone = left.length === pairs.length || this.#isRefused;
       pairs = left;
     }
   }
@@ -102,7 +102,7 @@ export class FolderPlan {
     const node = typeof uid === 'string' ? this.#tree?.find(uid) : undefined;
     const { place: from } = this.#follow(oldDir);
     const isMoved = ({ change }: PlannedMove) => isSameUid(change.uid, uid ?? '');
-    if (!node || this.#filter.isRefused || this.#moves.some(isMoved)) return false;
+    if (!node || this.#isRefused || this.#moves.some(isMoved)) return false;
     if (pathWithin(to, from) !== undefined || this.uidAt(to) !== null || this.#isCreated(to)) return false;
     const parent = this.#findParent(to);
     if (!parent || !(await this.#movesAsWhole(node, oldDir, to))) return false;
@@ -172,30 +172,16 @@ export class FolderPlan {
     return listing;
   }
 
-  async #fetchList({ folder: { uid: parent }, children }: FolderNode): Promise<readonly string[] | undefined> {
-    const { assets } = this.#deps.api;
+  async #fetchList({ folder: { uid: parent } }: FolderNode): Promise<readonly string[] | undefined> {
     const found: AssetRecord[] = [];
     try {
-      for await (const page of assets.list({ parent }, {})) found.push(...page);
-      await this.#checkFilter(parent, children, found);
+      for await (const page of this.#reader.list({ parent }, {})) found.push(...page);
+      return (await this.#reader.directly(parent, found, { isChange: true })).map(({ uid }) => uid);
     } catch (thrown) {
-      if (!isListRefused(asCodedError(thrown))) throw thrown;
-      this.#filter.isRefused = true;
+      if (!isListRefused(thrown)) throw thrown;
+      this.#isRefused = true;
       return undefined;
     }
-    return found.map(({ uid }) => uid);
-  }
-
-  /** Checks once that the service lists only what is directly in a folder. @throws CodedError `filter_ignored` (exit 6) */
-  async #checkFilter(parent: string, children: readonly FolderNode[], found: readonly AssetRecord[]): Promise<void> {
-    if (found.length === 0) return;
-    const { assertFiltersApplied, assertFolderIsFlat } = await import('../../library/filter-checks.ts');
-    const showsFolder = found.every((asset) => parentOf(asset) !== undefined);
-    if (showsFolder || !this.#filter.isApplied) await assertFiltersApplied(this.#deps.api.assets, { parent }, found);
-    this.#filter.isApplied = true;
-    if (showsFolder || children.length === 0 || this.#filter.isFlat) return;
-    await assertFolderIsFlat(this.#deps.api.assets, { parent, findBelow: async () => children }, found);
-    this.#filter.isFlat = true;
   }
 }
 

@@ -1,25 +1,20 @@
+import { describeRateLimit } from '../../../contract/figures.ts';
 import type { UploadOutcome } from '../../../contract/upload-outcomes.ts';
 import type { Remedy } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 
-/** Event about a run of several files. `--progress json` prints it unchanged. */
-export type RunEvent =
-  /** Emitted before the first byte is sent: the totals to upload, and the number of files that are already uploaded. */
-  | { event: 'planned'; files_total: number; bytes_total: number; files_skipped: number }
-  /** Emitted about once a second. */
-  | {
-      event: 'totals';
-      files_done: number;
-      files_total: number;
-      files_failed: number;
-      bytes_done: number;
-      bytes_total: number;
-      bytes_per_second: number | null;
-      eta_seconds: number | null;
-      /** Requests left in the rate-limit window, and its reset time; null if the service reports no limit. */
-      requests_remaining: number | null;
-      resets_at: string | null;
-    };
+/**
+ * Event about a run of several files, emitted before the first byte is sent: the totals to upload, and the number of files
+ * that are already uploaded. `files_settling` is the number of files that a watch has found but that still change.
+ * `--progress json` prints it unchanged.
+ */
+export type RunEvent = {
+  event: 'planned';
+  files_total: number;
+  bytes_total: number;
+  files_skipped: number;
+  files_settling?: number;
+};
 
 /** Event about one file. The variants are in the order in which they occur. */
 export type FileEvent = { path: string } & (
@@ -50,5 +45,5 @@ export const toWaitingEvent = (notice: TransportNotice) =>
         event: 'waiting',
         kind: notice.kind === 'retrying' ? notice.kind : 'rate_limited',
         until: new Date(notice.untilMs).toISOString(),
-        reason: notice.kind === 'retrying' ? notice.reason : 'rate limit',
+        reason: notice.kind === 'retrying' ? notice.reason : describeRateLimit(notice.kept),
       } as const);

@@ -5,7 +5,8 @@ import {
   uploadOutcomes,
 } from '../../../contract/upload-outcomes.ts';
 import { CodedError } from '../../errors.ts';
-import type { UploadFile } from '../sources/upload-file.ts';
+import { type LeftOut, leftOutPath } from '../sources/file-chooser.ts';
+import { fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 
 /** A file that is complete on the service. */
@@ -37,6 +38,8 @@ export type FileOutcome = {
   assetUid?: string | undefined;
   /** True if this run skips the file because another process is uploading it. */
   isBusy?: boolean;
+  /** Program that left the file, or the directory, so that it is no part of the run. */
+  leftBy?: string;
   jobId?: string;
   requests: number;
   /** Bytes that this process has sent of the file, also if it was not completed. */
@@ -57,9 +60,14 @@ export const createOutcome = (file: UploadFile, result: Partial<FileOutcome> = {
   ...result,
 });
 
+/** Returns the outcome of a file or a directory that is no part of a run. */
+export const leftOutOutcome = (left: LeftOut): FileOutcome =>
+  createOutcome(fileAt(leftOutPath(left)), { leftBy: left.by });
+
 /** Returns the outcome's name. A complete upload counts as uploaded even if a later step failed. */
-export function outcomeOf({ uploaded, isBusy, jobId, error }: FileOutcome): UploadOutcome {
+export function outcomeOf({ uploaded, isBusy, leftBy, jobId, error }: FileOutcome): UploadOutcome {
   if (isBusy) return 'busy';
+  if (leftBy !== undefined) return 'left_out';
   if (jobId !== undefined && !uploaded && !error) return 'queued';
   return uploaded?.how ?? (error && isInterruption(error) ? 'interrupted' : 'failed');
 }

@@ -7,7 +7,7 @@ import { asCodedError } from '../../errors.ts';
 import type { Receipts } from '../store/receipts.ts';
 import { assetOf, type Orphan } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
-import type { RunDeps } from './upload-deps.ts';
+import type { SessionPorts } from './session-ports.ts';
 
 /** Tolerated difference between the clocks of this machine and the service. */
 const clockSkewMs = 5 * 60_000;
@@ -33,7 +33,7 @@ export const listLostCreations = async (receipts: Receipts, service: string, wor
  * Full-text search is not used because it misses names without letters.
  */
 export async function findEmptyAssets(
-  { api, store, receipts }: { api: Api; store: Pick<ListableUploadStore, 'list'>; receipts: Receipts },
+  { api, store, receipts }: { api: Api; store: { list: ListableUploadStore['list'] }; receipts: Receipts },
   workspaces?: readonly string[],
 ): Promise<Orphan[]> {
   const service = api.transport.baseUrl.origin;
@@ -64,7 +64,7 @@ export async function findEmptyAssets(
  * @param isOver returns true if the run has ended early, so that nothing is requested any more
  */
 export async function nameEmptyAssets(
-  { api, store, receipts, onEvent }: Pick<RunDeps, 'api' | 'store' | 'onEvent'> & { receipts: Receipts },
+  { api, store, receipts, onEvent }: SessionPorts & { store: ListableUploadStore; receipts: Receipts },
   workspace: string,
   isOver: () => boolean,
 ): Promise<void> {

@@ -1,7 +1,8 @@
 import type { ErrorCode } from '../../error-table.ts';
 import type { CodedError } from '../../errors.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import type { FileOutcome } from './file-outcome.ts';
-import type { RunDeps, UploadSettings } from './upload-deps.ts';
+import type { SessionPorts } from './session-ports.ts';
 
 /** Errors after which the same command would fail again until the user has followed their own hint. */
 const codesWithOwnHint: readonly ErrorCode[] = ['upload_in_progress', 'session_broken', 'file_unusable'];
@@ -10,8 +11,8 @@ const codesWithOwnHint: readonly ErrorCode[] = ['upload_in_progress', 'session_b
 export async function withNextStep(
   { file, id, uploaded }: FileOutcome,
   error: CodedError,
-  { existing }: Pick<UploadSettings, 'existing'>,
-  { store, stdin }: RunDeps,
+  { existing }: UploadSettings,
+  { store, stdin }: SessionPorts,
 ): Promise<CodedError> {
   const { spoolPath = '' } = file.stream ?? {};
   const isNewStream = file.stream !== undefined && file.id === undefined;

@@ -12,8 +12,8 @@ import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 import { compareChecksum, completeEntry, type Verdict } from './verify.ts';
 
-/** Number of consecutive failures without a newly acknowledged byte after which the upload fails. */
-const maxTries = 10;
+/** Number of consecutive failures without progress, such as a newly acknowledged byte, after which an upload fails. */
+export const maxTries = 10;
 /** Number of consecutive responses without progress after which the upload fails as stalled. */
 const maxStalls = 5;
 /** Minimum number of new bytes that count as progress, since one byte per request would use up the rate limit. */
@@ -255,9 +255,13 @@ class Sender implements HttpStack {
 
   #parseOffset(response: ReceivedResponse, chunk: Chunk | undefined): number {
     const { sizeBytes } = this.#run.source;
-    const offset = parseUploadOffset(response.headers['upload-offset']);
-    if (offset === undefined)
-      throw this.#brokenSession(`the response to ${chunk ? 'PATCH' : 'HEAD'} has no Upload-Offset`, response);
+    const header = response.headers['upload-offset'];
+    const offset = parseUploadOffset(header);
+    if (offset === undefined) {
+      const what =
+        header === undefined ? 'no Upload-Offset' : `an Upload-Offset that is no number: ${header.slice(0, 40)}`;
+      throw this.#brokenSession(`the response to ${chunk ? 'PATCH' : 'HEAD'} has ${what}`, response);
+    }
     // An earlier run might have sent more than its entry says. The checksum decides at the end.
     const isUnsent = this.#isNew && offset > this.readTo;
     if (offset > sizeBytes || isUnsent)

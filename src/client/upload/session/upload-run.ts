@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../contract/json-values.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Remedy } from '../../errors.ts';
 import type { Subject } from '../decide/matcher.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import { digestOf } from '../sources/checksum.ts';
 import type { FileIdentity, UploadSource } from '../sources/source.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
@@ -9,14 +10,14 @@ import { metadataOf, shownPathOf, type TargetedFile, uploadIdOf } from '../sourc
 import { type IntendedEntry, orphanOf, type PlannedEntry, type UploadEntry } from '../store/upload-entry.ts';
 import type { UploadStore } from '../store/upload-store.ts';
 import type { FileEvent } from './events.ts';
-import type { SessionSettings, UploadDeps } from './upload-deps.ts';
+import type { FilePorts } from './session-ports.ts';
 
 /** State of one file's upload in this process: the source, its entry in the upload store, and the counters. */
 export class UploadRun implements Subject {
   readonly source: UploadSource;
   readonly file: TargetedFile;
-  readonly options: SessionSettings;
-  readonly deps: UploadDeps;
+  readonly options: UploadSettings;
+  readonly deps: FilePorts;
   readonly store: UploadStore;
   readonly metadata: UploadMetadata;
   readonly id: string;
@@ -33,7 +34,7 @@ export class UploadRun implements Subject {
   #isStarted = false;
   #digest: Promise<string> | undefined;
 
-  constructor(source: UploadSource, file: TargetedFile, options: SessionSettings, deps: UploadDeps) {
+  constructor(source: UploadSource, file: TargetedFile, options: UploadSettings, deps: FilePorts) {
     this.source = source;
     this.file = file;
     this.options = options;

@@ -14,21 +14,16 @@ import {
   type SendDecision,
   saveRecords,
 } from '../decide/decision.ts';
+import type { UploadSettings } from '../decide/upload-settings.ts';
 import { digestOf } from '../sources/checksum.ts';
 import { describeChange, fileChanged } from '../sources/source.ts';
 import { givenMetadataOf, type TargetedFile } from '../sources/upload-file.ts';
-import {
-  assetOf,
-  type CompleteEntry,
-  type IntendedEntry,
-  type OpenEntry,
-  type UploadEntry,
-} from '../store/upload-entry.ts';
+import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';
 import { toUploaded, type Uploaded } from './file-outcome.ts';
 import { claimMoved, noteNotResumed } from './moved-upload.ts';
-import { SessionGoneError, send } from './send.ts';
-import type { SessionSettings, UploadDeps } from './upload-deps.ts';
+import { maxTries, SessionGoneError, send } from './send.ts';
+import type { FilePorts } from './session-ports.ts';
 import { UploadRun } from './upload-run.ts';
 import { checksumMismatch, completeEntry, unverifiedError } from './verify.ts';
 
@@ -74,11 +69,7 @@ type SendResult = {
 };
 
 /** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
-export async function openUpload(
-  file: TargetedFile,
-  options: SessionSettings,
-  deps: UploadDeps,
-): Promise<OpenedUpload> {
+export async function openUpload(file: TargetedFile, options: UploadSettings, deps: FilePorts): Promise<OpenedUpload> {
   const source = await deps.openSource(file.stream?.spoolPath ?? file.path, file.realPath);
   const run = new UploadRun(source, file, options, deps);
   return {
@@ -118,10 +109,6 @@ async function uploadFile(run: UploadRun): Promise<SendResult> {
     return { uploaded, persisted: Promise.resolve(undefined), kept: decision };
   }
   run.start();
-  if (decision.action === 'refuse') {
-    run.assetUid = assetOf(decision.entry);
-    throw decision.error;
-  }
   const found = await takeEntry(run, decision);
   // The spool file is the only copy of stdin. Record it now, so that it can be found after any failure.
   if (!found && run.file.stream !== undefined) await run.store.write(run.planned());
@@ -157,10 +144,13 @@ async function continueFrom(
 }
 
 /** Creates a new asset, and names the one that an earlier run has created. */
-async function replaceAsset(run: UploadRun, { state, session }: OpenEntry | CompleteEntry): Promise<OpenEntry> {
-  const { assetUid } = session;
-  if (state === 'open') await run.recordOrphan(assetUid);
-  run.notice(state === 'open' ? `asset ${assetUid} stays incomplete` : `previously uploaded as asset ${assetUid}`);
+async function replaceAsset(run: UploadRun, entry: OpenEntry | CompleteEntry): Promise<OpenEntry> {
+  const { assetUid } = entry.session;
+  if (entry.state === 'open') {
+    await run.recordOrphan(assetUid);
+    run.notice(`asset ${assetUid} stays incomplete`);
+  } else if (entry.verified === false) run.notice(`asset ${assetUid} stays, which does not match the file`);
+  else run.notice(`previously uploaded as asset ${assetUid}`);
   return create(run);
 }
 
@@ -184,7 +174,6 @@ async function reuseComplete(run: UploadRun, entry: CompleteEntry): Promise<Open
   return entry;
 }
 
-const maxTries = 10;
 /** Maximum number of lost responses after which a run creates again. Each might leave an empty asset. */
 const maxLostCreations = 2;
 
@@ -270,7 +259,7 @@ async function sendOrRecover(run: UploadRun, entry: OpenEntry): Promise<OpenEntr
     return await send(run, entry);
   } catch (error) {
     if (error instanceof SessionGoneError) return recoverFromGoneSession(run, entry, error);
-    if (!run.options.replacesChanged || run.resumedFrom === null || !isFileChanged(error)) throw error;
+    if (run.resumedFrom === null || !isFileChanged(error)) throw error;
     await run.source.assertUnchanged(); // a file that changes now is left until it stands still
     return replaceAsset(run, entry);
   }

@@ -1,6 +1,7 @@
 import { asText } from '../../../contract/json-values.ts';
 import { describeWrongTag, parseTags } from '../../../contract/slug.ts';
 import { asCodedError } from '../../errors.ts';
+import { closestSpellings } from '../../spelling.ts';
 import { readTable, type TableRow, tableError } from '../../table/read-table.ts';
 import type { UserMetadata } from './upload-file.ts';
 
@@ -14,7 +15,7 @@ const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'
  */
 export async function parseManifest(bytes: Buffer, encoding: string | undefined) {
   const { columns: header, rows } = await readTable(bytes, 'the manifest', encoding);
-  if (header) assertColumns(1, header);
+  if (header) assertColumns(1, header.filter(Boolean)); // spreadsheet programs add columns without a name
   const files: { path: string; about: UserMetadata }[] = [];
   try {
     for await (const row of rows) {
@@ -28,11 +29,15 @@ export async function parseManifest(bytes: Buffer, encoding: string | undefined)
 }
 
 function addHint(error: unknown): never {
-  throw asCodedError(error).with({ hint: manifestHint });
+  const coded = asCodedError(error);
+  throw coded.explanation.hint?.includes('columns:') ? coded : coded.with({ hint: manifestHint });
 }
 
 function parseRow({ line, cells }: TableRow): { path: string; about: UserMetadata } {
-  assertColumns(line, Object.keys(cells));
+  assertColumns(
+    line,
+    Object.keys(cells).filter((name) => name !== '' || asText(cells[name])),
+  );
   const path = asText(cells.path) ?? '';
   if (path === '') throw manifestError(line, 'the path is missing');
   const tags = parseTags(cells.tags ?? '');
@@ -47,9 +52,24 @@ function parseRow({ line, cells }: TableRow): { path: string; about: UserMetadat
 }
 
 function assertColumns(line: number, names: readonly string[]): void {
-  const unknown = names.find((name) => !(columns as readonly string[]).includes(name));
-  if (unknown !== undefined) throw manifestError(line, `unknown column ${unknown}`);
+  const unknown = names.filter((name) => !(columns as readonly string[]).includes(name));
+  if (unknown.length === 0) return;
+  const meant = unknown.flatMap((name) => {
+    const [closest = Object.hasOwn(synonyms, name) ? synonyms[name] : undefined] = closestSpellings(name, columns);
+    return closest ?? [];
+  });
+  const hint = `${meant.length > 0 ? `did you mean ${meant.join(', ')}? ` : ''}columns: ${columns.join(', ')}`;
+  const named = unknown.filter((name) => name !== '');
+  const problem = `unknown ${named.length === 1 ? 'column' : 'columns'} ${named.join(', ')}`;
+  throw manifestError(line, named.length === 0 ? 'a cell has no column' : problem).with({ hint });
 }
+
+/** Columns of other tables. */
+const synonyms: Partial<Record<string, (typeof columns)[number]>> = {
+  ...{ file: 'path', filename: 'path', file_name: 'path', filepath: 'path', source: 'path', url: 'path' },
+  ...{ title: 'name', label: 'tags', labels: 'tags', tag: 'tags', keywords: 'tags', caption: 'description' },
+  ...{ directory: 'folder', collection: 'folder', target: 'folder', mime: 'content_type', type: 'content_type' },
+};
 
 const manifestHint =
   'use CSV with a header, or JSON Lines; columns: path, name, description, folder, tags, content_type';

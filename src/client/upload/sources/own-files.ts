@@ -1,20 +1,92 @@
-import { type BigIntStats, lstatSync, realpathSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { asObject } from '../../../contract/json-values.ts';
+import { isOwnPath, stateMarker } from '../../../contract/own-names.ts';
 import { usageError } from '../../errors.ts';
+import { toSlashes } from '../../local-path.ts';
 
-/** Name of the settings file of a project. */
-export const projectFileName = '.mediactl.json';
+/** Size in bytes of the largest configuration. */
+const maxConfigurationBytes = 1024 * 1024;
 
-/** Returns true for the name of a project's settings file, in any case, since some file systems ignore it. */
-export const isProjectFile = (name: string) => name.toLowerCase() === projectFileName;
+/** Returns true for bytes that cannot be the first of a configuration, which is an object in JSON. */
+const isNoObject = (start: Buffer) => !/^\s*(?:\{|$)/.test(start.toString('latin1', 0, 64));
+
+/** Returns true for the text of a configuration with a profile, which may contain API keys. */
+function isConfiguration(text: string): boolean {
+  if (!text.includes('"profiles"')) return false;
+  try {
+    const profiles = Object.values(asObject(asObject(JSON.parse(text)).profiles)).map(asObject);
+    return profiles.length > 0 && profiles.every((each) => 'baseUrl' in each && 'keyStore' in each);
+  } catch {
+    return false; // not JSON
+  }
+}
+
+/** Returns true if an open file has the content of a configuration. It is read again for that only if it may be one. */
+export function hasConfiguration(descriptor: number, sizeBytes: number): boolean {
+  if (sizeBytes > maxConfigurationBytes) return false;
+  const start = Buffer.alloc(Math.min(sizeBytes, 64));
+  readSync(descriptor, start, 0, start.length, 0);
+  if (isNoObject(start)) return false;
+  const bytes = Buffer.alloc(sizeBytes);
+  return isConfiguration(bytes.toString('utf8', 0, readSync(descriptor, bytes, 0, sizeBytes, 0)));
+}
+
+/**
+ * Checks bytes that are not on this disk before they are uploaded.
+ *
+ * @throws CodedError `usage` (exit 2) if they are a configuration
+ */
+export async function assertNoConfiguration(
+  path: string,
+  sizeBytes: number,
+  read: () => AsyncIterable<Buffer>,
+): Promise<void> {
+  if (sizeBytes > maxConfigurationBytes) return;
+  const parts: Buffer[] = [];
+  for await (const part of read()) {
+    if (parts.length === 0 && isNoObject(part)) return;
+    parts.push(part);
+  }
+  if (isConfiguration(Buffer.concat(parts).toString())) throw ownFileError(path);
+}
+
+/** Matches the names that a configuration has, also while it is written, and as a copy. */
+const configurationName = /^config.*\.json(?!.*\.lock$)/i;
+
+/** Returns true for a file with the name and the content of a configuration. One that cannot be read is not. */
+function isConfigurationFile(path: string): boolean {
+  if (!configurationName.test(basename(path))) return false;
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return hasConfiguration(descriptor, fstatSync(descriptor).size);
+  } catch {
+    return false; // reported when it is opened
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
 
 /** Returns the folder for copies of stdin, the only files of the state folder that may be uploaded. */
 export const spoolFolderOf = (stateDir: string) => join(stateDir, 'spool');
 
 /**
- * Recognizes the files of mediactl itself: all files in its configuration folder and its state folder, and the settings
- * files of projects. They may contain API keys, and closing a file releases the locks that this process has on it
- * (POSIX), so no source opens them. Compares folders by device and inode, since a path can have several spellings.
+ * Recognizes the files of mediactl itself, by what they are: all files in a state folder, which its marker shows, and
+ * configurations, by their content, whichever program, profile or home they belong to; the settings of projects; and all
+ * files in the folders of this process. They may contain API keys, and closing a file releases the locks that this process has on
+ * it (POSIX), so no source opens them. Compares folders by device and inode, since a path can have several spellings.
  * Synchronous, because the thread pool would cost more than the calls.
  */
 export class OwnFiles {
@@ -32,36 +104,40 @@ export class OwnFiles {
 
   /** Returns true if a directory is one of the folders, and false if it is only inside one. */
   isFolder(directory: string): boolean {
-    if (this.#hasNoFolders) return false;
+    if (existsSync(join(directory, stateMarker))) return true;
+    if (this.#missing.size + this.#identities.size === 0) return false;
     const identity = identityOf(directory);
     return identity !== undefined && this.#isIdentity(identity);
   }
 
   /** Returns true if a directory is one of the folders or inside one. @param directory its real path */
   includesDirectory(directory: string): boolean {
-    if (this.#hasNoFolders) return false;
     const known = this.#decisions.get(directory);
     if (known !== undefined) return known;
-    const identity = identityOf(directory);
     const parent = dirname(directory);
-    const isOwn =
-      (identity !== undefined && this.#isIdentity(identity)) ||
-      (parent !== directory && this.includesDirectory(parent));
-    if (identity !== undefined) this.#decisions.set(directory, isOwn);
+    const isOwn = this.isFolder(directory) || (parent !== directory && this.includesDirectory(parent));
+    // A directory that does not exist yet might become one of the folders.
+    if (isOwn || existsSync(directory)) this.#decisions.set(directory, isOwn);
     return isOwn;
   }
 
   /** Returns true for a file of mediactl. @param real its real path; the file need not exist */
   includesFile(real: string): boolean {
-    return isProjectFile(basename(real)) || this.includesDirectory(dirname(real));
+    return this.includesDirectory(dirname(real)) || this.isFile(real);
   }
 
-  /** Returns true for a path that leads to a file of mediactl, also by a link. */
+  /** Returns true for a file of mediactl by its name or content, wherever it is. */
+  isFile(path: string): boolean {
+    return isOwnPath(toSlashes(path)) || isConfigurationFile(path);
+  }
+
+  /** Returns true for a path that leads to a file of mediactl, also by a link, or that one would have. */
   includes(path: string): boolean {
     try {
       // Links are rare. The real path of a directory is read for its first file only.
-      if (lstatSync(path).isSymbolicLink()) return this.includesFile(realpathSync.native(path));
-      return isProjectFile(basename(path)) || this.#includesDirectoryAt(resolve(dirname(path)));
+      if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+        return this.includesFile(realpathSync.native(path));
+      return this.#includesDirectoryAt(resolve(dirname(path))) || this.isFile(path);
     } catch {
       return false; // reported when it is opened
     }
@@ -74,11 +150,7 @@ export class OwnFiles {
    */
   assertForeign(path: string): void {
     if (!this.includes(path) || this.#isSpooled(path)) return;
-    throw usageError(
-      `${path} is one of mediactl's own files`,
-      'use another file',
-      'it belongs to the configuration or the state',
-    );
+    throw ownFileError(path);
   }
 
   #isSpooled(path: string): boolean {
@@ -88,16 +160,11 @@ export class OwnFiles {
 
   /** @param directory absolute path of an existing directory, which may contain links */
   #includesDirectoryAt(directory: string): boolean {
-    if (this.#hasNoFolders) return false;
     const known = this.#decisions.get(directory);
     if (known !== undefined) return known;
     const isOwn = this.includesDirectory(realpathSync.native(directory));
     this.#decisions.set(directory, isOwn);
     return isOwn;
-  }
-
-  get #hasNoFolders(): boolean {
-    return this.#missing.size + this.#identities.size === 0;
   }
 
   #isIdentity(identity: string): boolean {
@@ -110,6 +177,13 @@ export class OwnFiles {
     return this.#identities.has(identity);
   }
 }
+
+export const ownFileError = (path: string) =>
+  usageError(
+    `${path} is one of mediactl's own files`,
+    'use another file',
+    'it belongs to the configuration or the state',
+  );
 
 /**
  * Returns device and inode of a directory, or its real path on a Windows file system without inodes; undefined if it

@@ -1,22 +1,11 @@
 import { compileGlobs } from '../../../contract/glob.ts';
-import { isLeftover } from '../../../contract/leftovers.ts';
+import { leftBy } from '../../../contract/leftovers.ts';
 import { isWindows } from '../../../contract/platform.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import { expandBraces } from '../../glob.ts';
 import { toSlashes } from '../../local-path.ts';
 
-/** What decides which files of a directory are uploaded. */
-export type PathFilterOptions = {
-  /** Filters of which a file matches one; empty for all files. */
-  include: readonly string[];
-  /** Filters of which a file matches none. */
-  exclude: readonly string[];
-  /** True to upload what other programs left, too. */
-  allFiles?: boolean | undefined;
-};
-
-/** Names of the options, for messages. */
-export type FilterNames = Record<'include' | 'exclude' | 'allFiles', string>;
+type Filters = { include: readonly string[]; exclude: readonly string[] };
 
 /**
  * A filter: a glob that begins with `/` or `./` is matched from the top of the directory, any other at any depth. It
@@ -68,54 +57,55 @@ function parseFilter(alternative: string): { glob: string; isDirectory: boolean 
   return [{ glob: relative === alternative ? `**/${glob}` : glob, isDirectory: glob !== relative }];
 }
 
-/** Reason why a file or directory is left out: the filters of the user, or because other programs left it. */
-type LeftOutReason = 'filter' | 'leftover';
-
-/** The filters of an upload. They decide about files that are missing, too. */
+/** The filters of the user. They decide about files that are missing, too. */
 export class PathRules {
   readonly #include: readonly PathFilter[];
   readonly #exclude: readonly PathFilter[];
-  readonly #options: PathFilterOptions;
+  readonly #filters: Filters;
 
-  constructor(options: PathFilterOptions) {
-    this.#options = options;
-    this.#include = options.include.map((pattern) => new PathFilter(pattern));
-    this.#exclude = options.exclude.map((pattern) => new PathFilter(pattern));
+  /** @throws CodedError `usage` (exit 2) if a filter has too many alternatives */
+  constructor(filters: Filters) {
+    this.#filters = filters;
+    this.#include = filters.include.map((pattern) => new PathFilter(pattern));
+    this.#exclude = filters.exclude.map((pattern) => new PathFilter(pattern));
   }
 
   /**
-   * Returns why a file or directory is left out because of its path, or because of a directory that it is in; undefined
-   * if it is not. A directory that no `include` matches is not left out, since a file in it may match.
+   * Returns true for a file or directory whose path the filters take, and that of each directory that it is in. A directory
+   * that no `include` matches is taken, since a file in it may match.
    *
    * @param path relative to the directory that the user named, with slashes
-   * @param isIncluded returns true for the path of a file to include
    */
-  reasonFor(
-    path: string,
-    isDirectory: boolean,
-    isIncluded = (file: string) => this.#include.length === 0 || matchesAny(this.#include, file, false),
-  ): LeftOutReason | undefined {
+  take(path: string, isDirectory: boolean): boolean {
     const isExcluded = matchesAny(this.#exclude, path, isDirectory);
-    if (!(isDirectory || isIncluded(path)) || isExcluded) return 'filter';
-    return !this.#options.allFiles && isLeftoverPath(path, isDirectory) ? 'leftover' : undefined;
+    const isIncluded = isDirectory || this.#include.length === 0 || matchesAny(this.#include, path, false);
+    return isIncluded && !isExcluded;
   }
 
   /** Returns a message for each filter that has matched nothing so far. */
-  describeUnused(names: FilterNames): string[] {
+  describeUnused(names: Record<keyof Filters, string>): string[] {
     return (['include', 'exclude'] as const).flatMap((kind) => {
       const filters = kind === 'include' ? this.#include : this.#exclude;
-      return this.#options[kind]
+      return this.#filters[kind]
         .filter((_, at) => !filters[at]?.isUsed)
         .map((pattern) => `${names[kind]} '${escapeControls(pattern)}' matched nothing`);
     });
   }
 }
 
-/** Returns true if other programs left a file or directory, or one that it is in. */
-function isLeftoverPath(path: string, isDirectory: boolean): boolean {
+/** Returns the programs that left a file or directory, or one that it is in; undefined if none did. */
+export function leftAtBy(
+  path: string,
+  isDirectory: boolean,
+  isBeside: ((name: string) => boolean) | undefined,
+): string | undefined {
   const names = path.split('/');
-  const last = names.length - 1;
-  return names.some((name, at) => isLeftover(name, at < last || isDirectory));
+  const name = names.pop() ?? '';
+  for (const directory of names) {
+    const from = leftBy(directory, true);
+    if (from !== undefined) return from;
+  }
+  return leftBy(name, isDirectory, isBeside);
 }
 
 /** Asks each filter that has not matched yet, so that one is not taken for unused because another matched first. */

@@ -4,7 +4,7 @@ import { RangeSource } from './range-source.ts';
 import { type RcloneDeps, type RcloneServer, rcloneLines, serveRemote } from './rclone-process.ts';
 import { fileChanged, fileGone } from './source.ts';
 
-type RcloneFile = {
+export type RcloneFile = {
   /** Path relative to the given directory, or the file name if a file was given. */
   path: string;
   /** Size of the file; -1 if it is unknown until the file is read. */
@@ -20,8 +20,10 @@ export type RcloneOptions = RcloneDeps & {
 /** Listed files of an rclone remote, which the user has configured, and functions to open them. */
 export type RcloneFiles = {
   files: RcloneFile[];
-  /** Returns `rclone:REMOTE:PATH`. */
-  addressOf(file: RcloneFile): string;
+  /** True if they are the files in a directory, and false if a file was given. */
+  isDirectory: boolean;
+  /** Returns `rclone:REMOTE:PATH` of a file or a directory. */
+  addressOf(file: Pick<RcloneFile, 'path'>): string;
   /** Opens a file. The first call starts the shared server. @throws CodedError as `RangeSource.open` does */
   sourceOf(file: RcloneFile): Promise<RangeSource>;
   close(): Promise<void>;
@@ -39,10 +41,12 @@ export async function openRclone(address: string, options: RcloneOptions): Promi
   const found = await statRemote(remote, options);
   const files = found.isDirectory ? await listFiles(remote, options) : [found.file];
   const separator = /[:/]$/.test(address) ? '' : '/';
-  const addressOf = ({ path }: RcloneFile) => (found.isDirectory ? `${address}${separator}${path}` : address);
+  const addressOf = ({ path }: Pick<RcloneFile, 'path'>) =>
+    found.isDirectory ? `${address}${separator}${path}` : address;
   let serving: Promise<RcloneServer> | undefined;
   return {
     files,
+    isDirectory: found.isDirectory,
     addressOf,
     sourceOf: async (file) => {
       const path = addressOf(file);

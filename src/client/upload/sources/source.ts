@@ -2,8 +2,9 @@ import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
-import type { FileWalker, WalkOptions } from './file-walker.ts';
-import type { OwnFiles } from './own-files.ts';
+import { candidateOf, type FileChooser } from './file-chooser.ts';
+import type { FileWalker } from './file-walker.ts';
+import { hasConfiguration, type OwnFiles, ownFileError } from './own-files.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
 
 /** Attributes that distinguish a file from other files and from later versions of itself. */
@@ -30,7 +31,7 @@ export function describeChange(before: FileIdentity, now: FileIdentity): string 
   return differ(before.ctimeNs, now.ctimeNs) ? 'its mode, owner, name or content changed' : undefined;
 }
 
-export const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
+const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
   `its size changed from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
 
 const differ = (one: string | undefined, other: string | undefined) =>
@@ -92,6 +93,7 @@ export class FileSource {
         if (!found.isFile()) throw notAFile(path, found.isDirectory());
         const identity = identityOf(found);
         if (identity.sizeBytes === 0) assertEmpty(path, fd);
+        else if (hasConfiguration(fd, identity.sizeBytes)) throw ownFileError(path);
         return new FileSource(path, realPath ?? (await realPathOf(path)), identity, fd);
       } catch (error) {
         closeSync(fd);
@@ -214,7 +216,7 @@ function statPath(path: string): BigIntStats {
   }
 }
 
-const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity => ({
+export const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity => ({
   dev: String(dev),
   ino: String(ino),
   sizeBytes: Number(size),
@@ -241,43 +243,28 @@ export const fileGone = (path: string) =>
   });
 
 /** Files at the paths that the user has named, or below them. */
-export type LocalFiles = Pick<
-  FileWalker,
-  | 'files'
-  | 'skipped'
-  | 'failures'
-  | 'hasDirectories'
-  | 'recentSizes'
-  | 'createSelector'
-  | 'unusedFilters'
-  | 'emptySources'
->;
+export type LocalFiles = Pick<FileWalker, 'files' | 'hasDirectories'>;
 
-/** Finds local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
+/** Finds the chosen local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
 export async function findLocalFiles(
   paths: readonly string[],
-  options: WalkOptions,
+  chooser: FileChooser,
   mayBeGlob: (path: string) => boolean,
 ): Promise<LocalFiles> {
   const [path = ''] = paths;
   const found =
     paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
-  if (found?.isFile() && !options.recent) {
-    const file = await describeFile(path, found, options.own);
-    const files = async function* () {
-      yield file;
-    };
-    const hasFilters = options.include.length + options.exclude.length > 0;
-    const { PathRules } = hasFilters ? await import('./path-filter.ts') : {};
+  if (found?.isFile()) {
+    const file = await describeFile(path, found, chooser.own);
     return {
-      files,
-      ...{ skipped: [], failures: [], emptySources: [], hasDirectories: false, recentSizes: new Set() },
-      createSelector: async () => () => true,
-      unusedFilters: PathRules ? new PathRules(options).describeUnused(options.names) : [],
+      files: async function* () {
+        if (chooser.takes(candidateOf(file, found))) yield file;
+      },
+      hasDirectories: false,
     };
   }
   const { FileWalker: Walker } = await import('./file-walker.ts');
-  const walk = new Walker(options);
+  const walk = new Walker(chooser);
   await walk.checkPaths(paths, mayBeGlob);
   return walk;
 }

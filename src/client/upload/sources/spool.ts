@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, realpath, rename, rm, stat } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { orAborted } from '../../../contract/retry.ts';
 import { CodedError, usageError } from '../../errors.ts';
-import { makeStateFolder } from '../../state-files.ts';
+import { makeStateFolder, replaceFile, syncFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
-import { spoolFolderOf } from './own-files.ts';
+import { assertNoConfiguration, spoolFolderOf } from './own-files.ts';
 
 type LockSpoolFile = (id: string, path: string) => Promise<() => Promise<void>>;
 
@@ -35,11 +36,13 @@ export class Spool {
     try {
       const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
       if (sizeBytes === 0) throw usageError('stdin is empty', 'check the command before the pipe');
+      await assertNoConfiguration('stdin', sizeBytes, () => createReadStream(part));
       /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
       const saveAs = async (name: string) => {
         const path = join(directory, name);
         if ((await stat(path).catch(() => undefined))?.size === sizeBytes) await rm(part, { force: true });
-        else await rename(part, path);
+        else await replaceFile(part, path);
+        await syncFolder(directory); // so that a crash leaves the only copy under its name
         await release();
         return path;
       };

@@ -27,7 +27,10 @@ export type UploadFile = {
   relativeDir: string;
   /** Size of the file; undefined for a stream, whose length is unknown until it is read. */
   sizeBytes?: number | undefined;
+  /** Modification time in ns since the epoch, or the version of a source without one. */
   mtimeNs?: string | undefined;
+  /** Modification time in milliseconds since the epoch, if `mtimeNs` is a version. */
+  modifiedAtMs?: number | undefined;
   /** Inode change time in ns since the epoch; undefined if the source is not a file. */
   ctimeNs?: string | undefined;
   about?: UserMetadata | undefined;
@@ -42,8 +45,25 @@ export type UploadFile = {
 /** A file of which it is known where it goes to. */
 export type TargetedFile = UploadFile & Required<Pick<UploadFile, 'target'>>;
 
-/** Copy of a stream on disk. Its `identity`, the checksum and size, stands for the real path, which it does not have. */
+/** Copy of a stream on disk. Its `identity`, by checksum, size and name, stands for the real path, which it does not have. */
 type SpooledStream = { spoolPath?: string | undefined; identity?: string | undefined };
+
+/** By what a file is chosen, beside its path. */
+export type FileAttributes = {
+  kind: 'file' | 'directory' | 'special';
+  sizeBytes: number;
+  /** Time of the last change in milliseconds since the Unix epoch; undefined if the source does not tell. */
+  changedAtMs: number | undefined;
+  /** True if another machine gave the time, whose clock may be wrong. */
+  isForeignTime?: boolean;
+};
+
+/** Returns the attributes of a local file, with its change time, since a copy can have any modification time. */
+export const attributesOf = (found: BigIntStats): FileAttributes => ({
+  kind: found.isFile() ? 'file' : found.isDirectory() ? 'directory' : 'special',
+  sizeBytes: Number(found.size),
+  changedAtMs: Number(found.ctimeMs),
+});
 
 /** Describes a file of which only the path is known. */
 export const fileAt = (path: string, relativeDir = ''): UploadFile => ({ path, relativeDir });
@@ -109,9 +129,10 @@ export function placeholdersIn(name: string): string[] {
  * Expands the placeholders of a name: `{stem}` is the file name without its extension, `{date}` the local day of its
  * last change (YYYY-MM-DD), `{parent}` the directory that it is in. One that a file does not have is empty.
  */
-export function expandName(template: string, { path, realPath, filename, mtimeNs }: UploadFile): string {
+export function expandName(template: string, { path, realPath, filename, mtimeNs = '', ...file }: UploadFile): string {
   const parts = (realPath ?? path).replace(/[?#].*$/, '').split(/[\\/:]/);
-  const changedAt = mtimeNs === undefined ? undefined : new Date(Number(BigInt(mtimeNs) / 1_000_000n));
+  const modifiedAtMs = /^[1-9]\d*$/.test(mtimeNs) ? Number(BigInt(mtimeNs) / 1_000_000n) : file.modifiedAtMs;
+  const changedAt = modifiedAtMs === undefined ? undefined : new Date(modifiedAtMs);
   const values: Record<string, string> = {
     stem: (filename ?? parts.at(-1) ?? '').replace(/(?<=.)\.[^.]*$/, ''),
     date: changedAt?.toLocaleDateString('sv-SE') ?? '',
@@ -124,8 +145,7 @@ export function expandName(template: string, { path, realPath, filename, mtimeNs
 export type ContentTypeOf = (path: string) => string | undefined;
 
 export async function loadContentTypes(): Promise<ContentTypeOf> {
-  const { default: mime } = await import('mime/lite');
-  return (path) => mime.getType(path) ?? undefined;
+  return (await import('./content-types.lazy.ts')).contentTypeOf;
 }
 
 /** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
@@ -182,7 +202,11 @@ export type FolderResolver = {
   findOrCreate(file: UploadFile): Promise<string | undefined>;
   /** Returns the path of the target folder, which may not exist yet. Absent if all files go to one folder. */
   pathOf?: ((file: UploadFile) => string) | undefined;
-  /** Takes over the folders of the library, since some were renamed or moved. Absent if all files go to one folder. */
+  /**
+   * Takes over the folders of the library, since some were renamed, moved or deleted. Absent if all files go to one folder.
+   *
+   * @throws CodedError `not_found` (exit 3) if the folder of all files is gone, and may not be created
+   */
   refresh?: (() => Promise<void>) | undefined;
 };
 
@@ -196,7 +220,7 @@ export type ReceiptKey = {
   workspace: string;
   /** Uid of the folder; empty for the top level. */
   folder: string;
-  /** Real path of a local file, URL of another source, or checksum and size of a stream. */
+  /** Real path of a local file, URL of another source, or identity of a stream. */
   realPath: string;
 };
 

@@ -5,10 +5,10 @@ import { link, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
-import { openSqlite } from '../../lock.ts';
+import { openSqlite } from '../../load-package.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { createEmptyFile, syncFolder, writeStateFile } from '../../state-files.ts';
-import { createSchema, schemaVersion, tables, upgrade } from './schema.ts';
+import { createSchema, schemaVersion, tables, upgrades } from './schema.ts';
 
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
 
@@ -113,7 +113,7 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
-  if (foundVersion === upgrade.from) upgradeSchema(database);
+  if (foundVersion in upgrades) upgradeSchema(database);
   for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnsOf(columns)} FROM ${name}`);
   if (id) return;
   if (pragma(database, 'application_id') === 0) {
@@ -128,8 +128,8 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
 /** Adds what this version added to the schema, unless another process has added it meanwhile. */
 function upgradeSchema(database: SqlDatabase): void {
   database.exec('BEGIN IMMEDIATE');
-  if (Number(pragma(database, 'user_version')) === upgrade.from)
-    database.exec(`${upgrade.sql} PRAGMA user_version = ${schemaVersion};`);
+  const sql = upgrades[Number(pragma(database, 'user_version'))];
+  if (sql !== undefined) database.exec(`${sql} PRAGMA user_version = ${schemaVersion};`);
   database.exec('COMMIT');
 }
 

@@ -1,4 +1,5 @@
-import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
+import type { EvidenceKind } from '../../../contract/file-evidence.ts';
+import type { GivenMetadata, ReceiptKey, UploadFile } from '../sources/upload-file.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 
@@ -14,7 +15,7 @@ export type Receipt = ReceiptKey & {
   ctimeNs: string | null;
   /** BLAKE3 of the file, in hex; null if only name and size were compared with an asset of another machine. */
   blake3: string | null;
-  /** True if the checksums are equal; null if the service sent no checksum. */
+  /** True if the checksums are equal; null if the service sent no checksum; false if a download has shown other bytes. */
   verified: boolean | null;
   assetUid: string;
   /** Empty if the asset was uploaded by another machine. */
@@ -27,7 +28,40 @@ export type Receipt = ReceiptKey & {
   about: GivenMetadata | null;
   /** Time at which the last byte was acknowledged, in ISO 8601. */
   at: string;
+  /** What shows that the asset has the file; null or absent if this machine uploaded it, and nothing was found since. */
+  evidence?: EvidenceKind | null;
+  /** Time at which that was found, in ISO 8601. */
+  evidenceAt?: string | null;
 };
+
+/** What was found out about a file and an asset. @property at time of that, in ISO 8601 */
+type FoundAsset = Pick<Receipt, 'blake3' | 'verified' | 'assetUid' | 'name' | 'state' | 'at'> & {
+  evidence: EvidenceKind;
+};
+
+/** Returns the receipt of a file whose asset was found in the library, rather than uploaded from its path. */
+export const receiptOfFinding = (
+  key: ReceiptKey,
+  { sizeBytes = 0, mtimeNs = '0', ctimeNs }: Pick<UploadFile, 'sizeBytes' | 'mtimeNs' | 'ctimeNs'>,
+  found: FoundAsset,
+): Receipt => ({
+  ...{ ...key, sizeBytes, mtimeNs, ctimeNs: ctimeNs ?? null },
+  ...{ ...found, sessionUid: '', reason: null, about: null, evidenceAt: found.at },
+});
+
+/** Returns what a receipt shows of the file and the asset. */
+export function kindOf({
+  evidence,
+  blake3,
+  verified,
+  sessionUid,
+}: Pick<Receipt, 'evidence' | 'blake3' | 'verified' | 'sessionUid'>): EvidenceKind {
+  if (evidence) return evidence;
+  if (blake3 === null) return 'name_and_size';
+  if (verified === false) return 'contradicted';
+  if (verified === null) return 'unconfirmed';
+  return sessionUid === '' ? 'checksum' : 'upload';
+}
 
 /** Maps each field of a receipt to its column. */
 const columnOf: Record<keyof Receipt, string> = {
@@ -47,6 +81,8 @@ const columnOf: Record<keyof Receipt, string> = {
   reason: 'reason',
   about: 'about',
   at: 'at',
+  evidence: 'evidence',
+  evidenceAt: 'evidence_at',
 };
 const columns = Object.values(columnOf).join(', ');
 const placeholders = columns.replaceAll(/\w+/g, '?');
@@ -83,13 +119,18 @@ export const keyOf = ({ service, workspace, folder, realPath }: ReceiptKey) => [
 
 const valuesOf = (receipt: Receipt) =>
   Object.keys(columnOf).map((field) => {
-    const value = receipt[field as keyof Receipt];
+    const value = receipt[field as keyof Receipt] ?? null;
     if (typeof value === 'object' && value !== null) return JSON.stringify(value);
     return typeof value === 'boolean' ? Number(value) : value;
   });
 
-export const receiptOf = <Row extends ReceiptRow>(row: Row) => ({
+/** Reads the column `verified` of a row. */
+export const withVerified = <Row extends { verified: number | null }>(row: Row) => ({
   ...row,
   verified: row.verified === null ? null : row.verified === 1,
+});
+
+export const receiptOf = <Row extends ReceiptRow>(row: Row) => ({
+  ...withVerified(row),
   about: row.about === null ? null : (JSON.parse(row.about) as GivenMetadata),
 });

@@ -4,6 +4,14 @@ import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
 import type { SqlValue } from '../../sqlite-database.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
+import {
+  type DownloadedFile,
+  type FoundContent,
+  findDownloadedFile,
+  findKnownAsset,
+  type KnownAsset,
+  saveAssetContent,
+} from './known-assets.ts';
 import { type MovedReceipt, moveReceipts } from './receipt-moves.ts';
 import {
   byKey,
@@ -19,14 +27,11 @@ import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
 
-/** Knowledge of this machine about an asset; see `Receipts.findAsset`. */
-export type KnownAsset = { isOwn: boolean; blake3: string | undefined; uncomparedPaths: string[] };
-
 /** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */
 export type FolderListing = { since: string; assets: ListedAsset[] };
 
 /** An asset superseded by a newer upload of the same path. */
-export type ReplacedAsset = { folder: string; realPath: string; assetUid: string };
+export type ReplacedAsset = { folder: string; realPath: string; assetUid: string; sizeBytes: number };
 
 /** Receipts of finished uploads. They are local records, never read from the service, and never expire. */
 export class Receipts {
@@ -64,18 +69,19 @@ export class Receipts {
     return (await this.#database.selectFirst(sql, service, workspace, sizeBytes)) !== undefined;
   }
 
-  /** Finds the latest receipt of any path. @param mark highest id to consider; later ones are of the run itself */
-  findByContent(
+  /** Returns up to 20 receipts of any path, the latest first. @param mark highest id to consider; later ones are of the run itself */
+  async listByContent(
     { service, workspace, folder }: ReceiptKey,
     { sizeBytes, blake3 }: Pick<Receipt, 'sizeBytes' | 'blake3'>,
     mark: number,
     isAnywhere: boolean,
-  ): Promise<Receipt | undefined> {
+  ): Promise<Receipt[]> {
     const sql = `SELECT ${selectedColumns} FROM uploads
       WHERE +service = ? AND workspace = ? AND size = ? AND blake3 = ? AND (+folder = ? OR ?)
         AND ${isDone} AND processing <> 'failed' AND (seq <= ? OR imported = 1)
-      ORDER BY seq DESC LIMIT 1`;
-    return this.#find(sql, service, workspace, sizeBytes, blake3, folder, Number(isAnywhere), mark);
+      ORDER BY seq DESC LIMIT 20`;
+    const values = [service, workspace, sizeBytes, blake3, folder, Number(isAnywhere), mark];
+    return (await this.#database.select<ReceiptRow>(sql, ...values)).map(receiptOf);
   }
 
   /** Finds the receipt of an asset that this machine uploaded itself, also if the file has a newer one. */
@@ -89,6 +95,17 @@ export class Receipts {
   async findOtherPaths(assetUid: string, realPath: string): Promise<string[]> {
     const sql = `SELECT path FROM uploads WHERE asset = ? AND path <> ? AND ${isDone}`;
     return (await this.#database.select<{ path: string }>(sql, assetUid, realPath)).map(({ path }) => path);
+  }
+
+  /** Returns true if a receipt is of a file as it is now. */
+  async knowsFile(
+    service: string,
+    workspace: string,
+    { realPath, sizeBytes, mtimeNs }: Pick<Receipt, 'realPath' | 'sizeBytes' | 'mtimeNs'>,
+  ): Promise<boolean> {
+    const sql = `SELECT 1 FROM uploads WHERE +service = ? AND workspace = ? AND path = ? AND size = ? AND source_version = ?
+      AND ${isDone} LIMIT 1`;
+    return (await this.#database.selectFirst(sql, service, workspace, realPath, sizeBytes, mtimeNs)) !== undefined;
   }
 
   async hasAsset(assetUid: string): Promise<boolean> {
@@ -106,9 +123,11 @@ export class Receipts {
     return this.#database.change(() => moveReceipts(this.#database, moved), true);
   }
 
-  /** Updates path and times of a receipt, after the file was touched. */
+  /** Updates path and times of a receipt, after the file was touched. Such a file has what a download has shown. */
   async updatePath(key: ReceiptKey, to: Pick<Receipt, 'realPath' | 'mtimeNs' | 'ctimeNs'>): Promise<void> {
-    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ? WHERE ${byKey} AND ${isDone}`;
+    const sql = `UPDATE OR IGNORE uploads SET path = ?, source_version = ?, ctime_ns = ?,
+      evidence = CASE verified WHEN 0 THEN 'bytes' ELSE evidence END, verified = CASE verified WHEN 0 THEN 1 ELSE verified END
+      WHERE ${byKey} AND ${isDone}`;
     await this.#database.execute(sql, to.realPath, to.mtimeNs, to.ctimeNs, ...keyOf(key));
   }
 
@@ -125,23 +144,25 @@ export class Receipts {
     if (receipts.length > 0) await this.#database.change(() => receipts.forEach(save), true);
   }
 
-  /**
-   * Returns what this machine knows of an asset: that it uploaded the asset itself, whether it finished or not; the
-   * checksum of an adopted receipt or of a download; and the files that have its name and size and were not compared.
-   *
-   * @returns undefined if it knows nothing
-   */
-  async findAsset(assetUid: string): Promise<KnownAsset | undefined> {
-    type Row = { path: string; imported: number; blake3: string | null };
-    const sql = `SELECT path, imported, blake3 FROM uploads WHERE asset = ? AND guessed = 0
-      UNION ALL SELECT NULL, 1, blake3 FROM listed_assets WHERE asset = ? AND blake3 IS NOT NULL`;
-    const rows = await this.#database.select<Row>(sql, assetUid, assetUid);
-    if (rows.length === 0) return undefined;
-    return {
-      isOwn: rows.some(({ imported }) => imported === 0),
-      blake3: rows.find(({ blake3 }) => blake3 !== null)?.blake3 ?? undefined,
-      uncomparedPaths: rows.flatMap(({ path, blake3 }) => (blake3 === null ? [path] : [])),
-    };
+  /** Returns what this machine knows of an asset; undefined if it knows nothing. */
+  findAsset(assetUid: string): Promise<KnownAsset | undefined> {
+    return findKnownAsset(this.#database, assetUid);
+  }
+
+  /** Returns what was downloaded to a path last, whatever is there now. */
+  findDownloaded(service: string, realPath: string): Promise<DownloadedFile | undefined> {
+    return findDownloadedFile(this.#database, service, realPath);
+  }
+
+  /** Records, durably, the content of an asset. See `saveAssetContent`. */
+  saveContent(assetUid: string, content: FoundContent): Promise<void> {
+    return this.#database.change(() => saveAssetContent(this.#database, assetUid, content), true);
+  }
+
+  /** Returns true if the file of an asset was moved away after its upload (`--move-to`). */
+  async wasMovedAway(assetUid: string): Promise<boolean> {
+    const sql = `SELECT 1 FROM uploads WHERE asset = ? AND moved_to IS NOT NULL AND ${isDone} LIMIT 1`;
+    return (await this.#database.selectFirst(sql, assetUid)) !== undefined;
   }
 
   /**
@@ -225,6 +246,14 @@ export class Receipts {
     return row?.moved_to ?? null;
   }
 
+  /** Returns the receipts, since a time, of files that were moved to a directory or below it (`saveMovedTo`). */
+  async listMoved({ service, workspace }: Pick<ReceiptKey, 'service' | 'workspace'>, directory: string, since: string) {
+    const sql = `SELECT moved_to AS movedTo, ${selectedColumns} FROM uploads WHERE +service = ? AND +workspace = ?
+      AND at >= ? AND moved_to >= ? AND moved_to < ? AND ${isDone} ORDER BY seq`;
+    type Row = ReceiptRow & { movedTo: string };
+    return (await this.#database.select<Row>(sql, service, workspace, since, ...rangeBelow(directory))).map(receiptOf);
+  }
+
   /** Adds to the metadata that this machine gave to an asset. Tags are added to the earlier ones. */
   async saveAbout(assetUid: string, about: GivenMetadata): Promise<void> {
     const select = `SELECT about FROM uploads WHERE asset = ? AND ${isDone} LIMIT 1`;
@@ -248,10 +277,10 @@ export class Receipts {
   }
 
   /** Returns the receipts of assets not known to be ready or failed, oldest first. */
-  async pending(service: string, workspace: string): Promise<Receipt[]> {
+  async pending(service: string): Promise<Receipt[]> {
     const sql = `SELECT ${selectedColumns} FROM uploads
-      WHERE service = ? AND workspace = ? AND processing = 'unchecked' AND ${isDone} ORDER BY seq`;
-    const rows = await this.#database.select<ReceiptRow>(sql, service, workspace);
+      WHERE service = ? AND processing = 'unchecked' AND ${isDone} ORDER BY seq`;
+    const rows = await this.#database.select<ReceiptRow>(sql, service);
     return rows.map(receiptOf);
   }
 
@@ -293,7 +322,7 @@ export class Receipts {
   }
 
   listReplacedBelow(service: string, workspace: string, directory: string): Promise<ReplacedAsset[]> {
-    const sql = `SELECT folder, path AS realPath, asset AS assetUid FROM uploads
+    const sql = `SELECT folder, path AS realPath, asset AS assetUid, size AS sizeBytes FROM uploads
       WHERE service = ? AND workspace = ? AND path >= ? AND path < ? AND state = 'replaced'
         AND moved_to IS NULL ORDER BY path`;
     return this.#database.select(sql, service, workspace, ...rangeBelow(directory));

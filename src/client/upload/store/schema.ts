@@ -1,4 +1,4 @@
-export const schemaVersion = 7;
+export const schemaVersion = 9;
 
 /** SQL condition for unfinished uploads, spelled as in the index, so that SQLite uses it. */
 export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
@@ -16,14 +16,15 @@ export const isUnfinished = "state IN ('planned', 'intended', 'open', 'whole')";
  * `sent` is the offset up to which it has sent bytes, updated about once a second. `processing` is the state of
  * the asset, as last seen. `about` is JSON, the metadata that this machine gave to the asset last. `imported` marks
  * receipts of assets that this machine did not upload. `moved_to` is the path to which `--move-to` has moved the file, or
- * was about to move it.
+ * was about to move it. `evidence` is what shows that the asset has the file (`evidenceKinds`), found at `evidence_at`; null
+ * if that is the upload itself.
  *
  * `listed_assets` caches the assets of target folders, so that a later comparison of local files with a folder lists
  * only the assets created `since` the last one (`listings`). `blake3` is that of a download (`check --download`).
  *
  * `downloads` has a row for each file that was downloaded to a path (`done`), for each that is about to get its name
  * (`whole`), and for each download that was not finished (`partial`), whose `resume` is JSON (`DownloadStart`). `source` is
- * the folder or glob that was asked for.
+ * the folder or glob that was asked for, and `workspace` the one that the asset was in; null if that is not known.
  *
  * `changes` and `change_items` are the history of changes to the library (`changes/change-history.ts`).
  */
@@ -33,7 +34,7 @@ export const tables = {
     blake3 TEXT, verified INTEGER, asset TEXT, session TEXT, name TEXT, processing TEXT, reason TEXT, about TEXT,
     at TEXT,
     imported INTEGER NOT NULL DEFAULT 0, guessed INTEGER NOT NULL DEFAULT 0, process TEXT, pid INTEGER, sent INTEGER,
-    entry TEXT, moved_to TEXT`,
+    entry TEXT, moved_to TEXT, evidence TEXT, evidence_at TEXT`,
   marks: 'id TEXT PRIMARY KEY, since INTEGER NOT NULL',
   folders: `id INTEGER PRIMARY KEY AUTOINCREMENT,
     service TEXT NOT NULL, workspace TEXT NOT NULL, path TEXT NOT NULL, uid TEXT NOT NULL`,
@@ -43,7 +44,7 @@ export const tables = {
     name TEXT NOT NULL, size INTEGER, blake3 TEXT, PRIMARY KEY (service, workspace, folder, asset)`,
   downloads: `path TEXT NOT NULL, state TEXT NOT NULL, service TEXT NOT NULL, asset TEXT NOT NULL, source TEXT,
     folder TEXT, name TEXT, record_size INTEGER, size INTEGER, mtime_ns TEXT, ctime_ns TEXT, blake3 TEXT, verified INTEGER, resume TEXT,
-    PRIMARY KEY (path, state)`,
+    workspace TEXT, PRIMARY KEY (path, state)`,
   changes: `seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, command TEXT NOT NULL, summary TEXT NOT NULL,
     service TEXT NOT NULL, workspace TEXT, profile TEXT, request_count INTEGER NOT NULL, started_at TEXT NOT NULL,
     state TEXT NOT NULL, undo_of TEXT, source TEXT, folder_paths TEXT NOT NULL`,
@@ -52,10 +53,13 @@ export const tables = {
     planned_at TEXT NOT NULL, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
 };
 
-/** SQL that brings a database of the version before to the present one, and that version. */
-export const upgrade = {
-  from: 6,
-  sql: `ALTER TABLE uploads ADD COLUMN moved_to TEXT; CREATE TABLE downloads (${tables.downloads});`,
+const addEvidence = 'ALTER TABLE uploads ADD COLUMN evidence TEXT; ALTER TABLE uploads ADD COLUMN evidence_at TEXT;';
+
+/** SQL that brings a database of an earlier version to the present one, by that version. */
+export const upgrades: { readonly [version: number]: string } = {
+  6: `ALTER TABLE uploads ADD COLUMN moved_to TEXT; CREATE TABLE downloads (${tables.downloads}); ${addEvidence}`,
+  7: `ALTER TABLE downloads ADD COLUMN workspace TEXT; ${addEvidence}`,
+  8: addEvidence,
 };
 
 const createIndexes = `

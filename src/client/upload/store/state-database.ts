@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { SqlDatabase } from '../../../contract/sqlite.ts';
-import { NamedLocks, openSqlite, withLock } from '../../lock.ts';
+import { openSqlite } from '../../load-package.ts';
+import { NamedLocks, withLock } from '../../lock.ts';
 import {
   configure,
   type DatabaseOptions,

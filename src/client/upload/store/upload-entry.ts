@@ -9,7 +9,7 @@ type EntryBase = {
   path: string;
   /** Real path that the bytes are read from. */
   realPath: string;
-  /** Stable identity of a source without a stable path. For stdin, it is the checksum and size. */
+  /** Stable identity of a source without a stable path. For stdin, it is the checksum, size and name. */
   identity?: string;
   file: FileIdentity;
   baseUrl: string;

@@ -4,13 +4,15 @@ import type {
   CopiedLinks,
   FolderView,
   GallerySetup,
+  PageMove,
   PageSelection,
   Query,
   RequestBudget,
+  SeenList,
   SpriteFrame,
 } from '../protocol.ts';
 import { budgetHeader, gallerySetupId } from '../protocol.ts';
-import type { AssetEdit, Problem } from '../server/backend.ts';
+import type { AssetEdit, Problem, SeenFields } from '../server/backend.ts';
 
 export const setup = JSON.parse(document.getElementById(gallerySetupId)?.textContent ?? '') as GallerySetup;
 
@@ -18,13 +20,16 @@ export class PageError extends Error {
   readonly hint: string | undefined;
   /** Value that a field has now, if others have changed it. */
   readonly present: string | undefined;
+  /** The list as it is now, if it has changed since all of it was selected. */
+  readonly now: SeenList | undefined;
   /** HTTP status; undefined if there was no response. */
   readonly status: number | undefined;
 
-  constructor({ problem, reason, hint, present, status }: Partial<Problem> & Pick<Problem, 'problem'>) {
+  constructor({ problem, reason, hint, present, now, status }: Partial<Problem> & Pick<Problem, 'problem'>) {
     super(reason ? `${problem}: ${reason}` : problem);
     this.hint = hint;
     this.present = present;
+    this.now = now;
     this.status = status;
   }
 
@@ -71,7 +76,17 @@ export const fetchCardPage = (
 
 export const fetchCard = (uid: string) => callApi<Card>('GET', assetPath(uid));
 export const updateCard = (uid: string, change: AssetEdit) => callApi<Card>('PATCH', assetPath(uid), change);
-export const trashCard = (uid: string) => callApi<object>('DELETE', assetPath(uid));
+export const trashCard = (card: Card) => callApi<object>('DELETE', assetPath(card.uid), { from: seenFields(card) });
+/** Returns what the page shows of a whole card. A change is refused if that is no longer true. */
+const seenFields = ({ uid, name, description, tags, folder }: Card): SeenFields => ({
+  ...(name !== uid && { name }), // an asset without a name shows its uid
+  description,
+  ...(tags && { tags }),
+  ...(folder !== undefined && { folder }),
+});
+export const moveAssets = (uids: readonly string[], folder: string | null) =>
+  callApi<PageMove>('POST', 'move', { uids, folder });
+export const undoMove = (change: string) => callApi<PageMove>('POST', 'move/undo', { change });
 export const fetchUids = (selection: PageSelection) => callApi<string[]>('POST', 'selection', selection);
 export const copyLinks = (selection: PageSelection) => callApi<CopiedLinks>('POST', 'links', selection);
 export const pick = (selection: PageSelection | null) => callApi<object>('POST', 'pick', selection);

@@ -5,9 +5,8 @@ import { assetTypes } from '../../../contract/asset-values.ts';
 import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, SpriteFrame } from '../protocol.ts';
-import { fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
-import { startDrag } from './drops.ts';
-import { useDelay } from './hooks.ts';
+import { fetchCard, fetchFrames, sheetUrl, thumbnailUrl } from './api.ts';
+import { useDelay, useRedraw } from './hooks.ts';
 import { Icon } from './icon.tsx';
 import { boxed, current, selection } from './selected.ts';
 import { isSelected } from './selection.ts';
@@ -16,6 +15,8 @@ import { isSelected } from './selection.ts';
 const hoverDelayMs = 250;
 const frameIntervalMs = 350;
 const maxFrames = 40;
+/** Time after which a video that has no frames is asked again: the service may be making them. */
+const noFramesTtlMs = 60_000;
 
 const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
@@ -24,6 +25,7 @@ export type CardEvents = {
   /** @param uid undefined as long as the card is not loaded */
   onKey(event: KeyboardEvent, index: number, uid: string | undefined): void;
   onClick(event: MouseEvent, index: number, uid: string): void;
+  onDrag(event: DragEvent, uid: string): void;
   onOpen(uid: string): void;
 };
 
@@ -33,6 +35,8 @@ type CardProps = {
   index: number;
   /** Length of the whole list; -1 if unknown. */
   length: number;
+  /** Address of the page with the asset open, for another tab. */
+  href: string | undefined;
   /** Position and size, as CSS lengths. */
   left: string;
   top: string;
@@ -43,7 +47,7 @@ type CardProps = {
   events: CardEvents;
 };
 
-const comparedProps = ['card', 'index', 'length', 'left', 'top', 'width', 'height', 'isTabStop'] as const;
+const comparedProps = ['card', 'href', 'index', 'length', 'left', 'top', 'width', 'height', 'isTabStop'] as const;
 
 /** A card of the list. It is rendered again when its place or its record changes, not when it is selected or focused. */
 export class AssetCard extends Component<CardProps> {
@@ -59,12 +63,13 @@ export class AssetCard extends Component<CardProps> {
     return comparedProps.some((name) => next[name] !== this.props[name]);
   }
 
-  override render({ card, index, length, isTabStop, events, ...style }: CardProps) {
+  override render({ card, href, index, length, isTabStop, events, ...style }: CardProps) {
     this.#uid.value = card?.uid;
     return (
-      <div
+      <a
         class="card thing"
         role="option"
+        href={href}
         style={{ left: style.left, top: style.top, width: style.width, height: style.height }}
         data-at={index}
         data-uid={card?.uid}
@@ -74,7 +79,7 @@ export class AssetCard extends Component<CardProps> {
         aria-posinset={index + 1}
         aria-busy={card === undefined}
         draggable={card !== undefined}
-        onDragStart={(event) => card && startDrag(event, card.uid)}
+        onDragStart={(event) => card && events.onDrag(event, card.uid)}
         onFocus={() => {
           current.value = index;
         }}
@@ -83,7 +88,7 @@ export class AssetCard extends Component<CardProps> {
         onKeyDown={(event) => events.onKey(event, index, card?.uid)}
       >
         {card ? <CardBody card={card} /> : <CardSkeleton />}
-      </div>
+      </a>
     );
   }
 }
@@ -96,13 +101,14 @@ const CardSkeleton = () => (
 
 function CardBody({ card }: { card: Card }) {
   const [isHovered, setHovered] = useState(false);
-  const { uid, name, means, status, reason, type, duration, createdAt, size, tags } = card;
+  const { uid, name, means, status, type, duration, createdAt, size, tags } = card;
   const isFailed = means === 'failed';
+  const reason = useReason(card, isHovered);
   const facts = [size === null ? typeName(type) : formatBytes(size), formatAge(createdAt)];
   return (
     <>
       <span
-        class="picture"
+        class={isFailed ? 'picture broken' : 'picture'}
         onPointerEnter={({ pointerType }) => setHovered(pointerType === 'mouse')}
         onPointerLeave={() => setHovered(false)}
       >
@@ -113,10 +119,8 @@ function CardBody({ card }: { card: Card }) {
         {means !== 'ready' && status && <span class={`badge state ${isFailed ? 'failed' : ''}`}>{status}</span>}
       </span>
       <MiddleCut text={name} />
-      <span class="more" title={createdAt === null ? undefined : new Date(createdAt).toLocaleString()}>
+      <span class="more" title={isFailed && reason ? escapeControls(reason) : titleOf(createdAt, tags)}>
         {isFailed && reason ? <span class="problem">{escapeControls(reason)}</span> : facts.filter(Boolean).join(' · ')}
-      </span>
-      <span class="tags">
         {(tags ?? []).map((tag) => (
           <span key={tag} class="tag">
             {tag}
@@ -127,17 +131,20 @@ function CardBody({ card }: { card: Card }) {
   );
 }
 
-/** Number of characters at the end of a name that are always shown, such as a version and the extension. */
-const nameEnd = 12;
+/** Returns the time of creation and all tags, of which the line shows as much as fits. */
+const titleOf = (createdAt: string | null, tags: string[] | null) =>
+  [...(createdAt === null ? [] : [new Date(createdAt).toLocaleString()]), ...(tags ?? [])].join(' · ');
 
-/** Shows a name on one line. If it is too long, it is cut in the middle, since versions and extensions are at its end. */
+/** The end of a name that is always shown: a version or a number, and the extension. */
+const nameEnd = /[ _.-]?v?\d{0,4}\.[a-z0-9]{1,5}$/i;
+
+/** Shows a name on one line. If it is too long, it is cut before the version and the extension. */
 function MiddleCut({ text }: { text: string }) {
-  const characters = [...escapeControls(text)];
-  const end = characters.length > 2 * nameEnd ? characters.slice(-nameEnd).join('') : '';
-  const start = characters.slice(0, characters.length - [...end].length).join('');
+  const name = escapeControls(text);
+  const end = nameEnd.exec(name)?.[0] ?? '';
   return (
     <span class="name" title={text} dir="auto">
-      <span class="start">{start}</span>
+      <span class="start">{name.slice(0, name.length - end.length)}</span>
       {end && <span class="end">{end}</span>}
     </span>
   );
@@ -156,6 +163,30 @@ function formatAge(createdAt: string | null): string | undefined {
   if (days < 7) return `${days} ${days === 1 ? 'day' : 'days'} ago`;
   const year = then.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
   return then.toLocaleDateString(undefined, { day: 'numeric', month: 'short', year });
+}
+
+/** Why assets failed, of those whose list does not say it, by uid; empty if their record does not, either. */
+const reasons = new Map<string, string>();
+/** Number of failed assets that are read for their reason, at one request each, without a pointer on their card. */
+const maxReadUnasked = 10;
+
+/** Returns why an asset failed. A list may not say it: then the asset itself is read. */
+function useReason({ uid, means, reason }: Card, isWanted: boolean): string | undefined {
+  const redraw = useRedraw();
+  const known = reason ?? reasons.get(uid);
+  const isRead = means === 'failed' && known === undefined && (isWanted || reasons.size < maxReadUnasked);
+  const read = () => {
+    reasons.set(uid, '');
+    void fetchCard(uid).then(
+      (whole) => {
+        reasons.set(uid, whole.reason ?? '');
+        redraw();
+      },
+      () => reasons.delete(uid),
+    );
+  };
+  useDelay(isRead ? hoverDelayMs : undefined, read, [uid, isRead]);
+  return known || undefined;
 }
 
 /** Renders the thumbnail of an asset, or the icon of its type as a fallback. */
@@ -182,13 +213,16 @@ function Preview({ uid }: { uid: string }) {
   );
 }
 
-async function loadFrames(uid: string): Promise<SpriteFrame[]> {
-  const request = frameCache.get(uid) ?? fetchFrames(uid);
+function fetchFramesOnce(uid: string): Promise<SpriteFrame[]> {
+  const request = fetchFrames(uid);
   frameCache.set(uid, request);
-  const all = await request.catch(() => {
-    frameCache.delete(uid);
-    return [];
-  });
+  const forget = () => frameCache.delete(uid);
+  request.then((frames) => frames.length === 0 && setTimeout(forget, noFramesTtlMs), forget);
+  return request;
+}
+
+async function loadFrames(uid: string): Promise<SpriteFrame[]> {
+  const all = await (frameCache.get(uid) ?? fetchFramesOnce(uid)).catch(() => []);
   const stride = Math.max(1, Math.ceil(all.length / maxFrames));
   const some = all.filter((_, n) => n % stride === 0);
   const isStill = matchMedia('(prefers-reduced-motion: reduce)').matches;

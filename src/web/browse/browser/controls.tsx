@@ -1,8 +1,8 @@
 import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DropContents, readChosen } from './drops.ts';
-import { useCopy, useDelay } from './hooks.ts';
-import { Icon } from './icon.tsx';
+import { useDelay } from './hooks.ts';
+import { Icon, type IconName } from './icon.tsx';
 
 type ButtonProps = {
   text: string;
@@ -46,15 +46,22 @@ export function FileButton({ text, isFolder = false, onFiles }: FileButtonProps)
   );
 }
 
-export function CopyField({ label, text }: { label: string; text: string }) {
-  const { outcome, copy } = useCopy();
-  return (
-    <div class="command">
-      <input type="text" readOnly value={text} aria-label={label} onFocus={(event) => event.currentTarget.select()} />
-      <Button text={outcome ?? 'Copy'} label={`Copy ${label}`} onClick={() => copy(text)} />
-    </div>
-  );
-}
+type IconButtonProps = { icon: IconName; label: string; isPressed?: boolean; hasFocus?: boolean; onClick(): void };
+
+/** Renders a button that shows an icon only; its name is a tooltip, and for screen readers. */
+export const IconButton = ({ icon, label, isPressed, hasFocus, onClick }: IconButtonProps) => (
+  <button
+    type="button"
+    class="act"
+    title={label}
+    aria-label={label}
+    aria-pressed={isPressed}
+    onClick={onClick}
+    ref={hasFocus ? focus : null}
+  >
+    <Icon name={icon} />
+  </button>
+);
 
 type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };
 
@@ -83,7 +90,8 @@ export function Select({ label, value = '', choices, onChange, ...rest }: Select
 
 type SearchFieldProps = ControlProps & { placeholder: string };
 
-const typingDebounceMs = 150;
+/** Longer than people take from letter to letter. */
+const typingDebounceMs = 350;
 
 /** Searches as the user types. Enter and the down arrow go to the first asset. */
 export function SearchField({ label, placeholder, value = '', onChange }: SearchFieldProps) {

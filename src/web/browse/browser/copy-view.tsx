@@ -12,7 +12,7 @@ type CopyViewProps = { tree: readonly FolderView[]; query: Query };
 /** Copies the command that shows this view to anybody who has a key. */
 export function CopyView({ tree, query }: CopyViewProps) {
   const { outcome, copy } = useCopy();
-  const copyCommand = () => copy(formatViewCommand(setup.program, query, tree));
+  const copyCommand = () => copy(formatViewCommand('browse', query, tree));
   return (
     <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={copyCommand}>
       <Icon name="link" />
@@ -21,15 +21,19 @@ export function CopyView({ tree, query }: CopyViewProps) {
   );
 }
 
-/** Returns the command that shows a view. @param program with the profile, if it is not the default */
-function formatViewCommand(program: string, query: Query, tree: readonly FolderView[]): string {
+/** Returns the command that shows a view, with the profile if it is not the default. */
+export function formatViewCommand(command: 'browse' | 'ls', query: Query, tree: readonly FolderView[]): string {
+  const { program } = setup;
   const { ordering, search, parent, ...filters } = query;
-  if (search && !isPlainText(search)) return `${program} browse ${quoteForShell(location.href)}`;
+  if (search && !isPlainText(search)) {
+    if (command === 'browse') return `${program} browse ${quoteForShell(location.href)}`;
+    throw new Error('no command has this search; copy the uids');
+  }
   const options = activeFilters(filters).flatMap((row) => [flagOf(row), row.value]);
   if (ordering) options.push('--sort', ordering);
   const words = [folderOf(parent, tree), search].filter((word) => word !== undefined);
   const operands = words.some((word) => word.startsWith('-')) ? ['--', ...words] : words;
-  return [program, 'browse', ...[...options, ...operands].map(quoteForShell)].join(' ');
+  return [program, command, ...[...options, ...operands].map(quoteForShell)].join(' ');
 }
 
 /** Returns true for a search text that the command reads as one, not as a folder, a uid or an address. */

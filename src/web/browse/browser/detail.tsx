@@ -4,10 +4,12 @@ import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
 import { escapeControls } from '../../../contract/sanitize.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
-import { downloadUrl, fetchCard, setup, trashCard, updateCard, watchUrl } from './api.ts';
+import { copyLinks, downloadUrl, fetchCard, PageError, setup, trashCard, updateCard, watchUrl } from './api.ts';
 import { CardThumbnail } from './asset-card.tsx';
-import { Button, CopyField } from './controls.tsx';
+import { Button, IconButton } from './controls.tsx';
 import { Facts, FolderChoice, TextFields } from './fields.tsx';
+import { useCopy } from './hooks.ts';
+import { Icon } from './icon.tsx';
 import type { PagedList } from './paged-list.ts';
 
 type DetailProps = {
@@ -16,7 +18,7 @@ type DetailProps = {
   tree: readonly FolderView[];
   /** Opens another asset, or closes the dialog. */
   onOpen(uid: string | null): void;
-  onMove(uid: string, folder: FolderView | null): Promise<void>;
+  onMove(card: Card, folder: FolderView | null): Promise<void>;
   onTrashed(): void;
 };
 
@@ -41,23 +43,7 @@ export function Detail({ uid, list, tree, onOpen, onMove, onTrashed }: DetailPro
     const next = index < 0 ? undefined : await list.fetchCard(index + by);
     if (next) onOpen(next.uid);
   };
-  const handleKey = (event: KeyboardEvent) => {
-    const target = event.target as HTMLElement;
-    if (event.key === 'Escape') {
-      event.stopPropagation(); // on the page, it clears the selection
-      close();
-    } else if (target.matches?.('input, textarea, select, video, audio, [role=slider]')) return;
-    else if (event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (event.key === 'ArrowRight') void step(1);
-    else if (event.key === 'ArrowLeft') void step(-1);
-    else if (event.key === ' ' && !target.matches?.('button, a')) playOrPause(frame.current);
-    else {
-      // The keys of the player work on the whole dialog. Those of the frame it has got itself.
-      if (target.ownerDocument === document) passKey(frame.current, event.key);
-      return;
-    }
-    event.preventDefault();
-  };
+  const handleKey = createKeyHandler(frame, close, step);
   return (
     <dialog
       ref={dialog}
@@ -83,6 +69,32 @@ export function Detail({ uid, list, tree, onOpen, onMove, onTrashed }: DetailPro
   );
 }
 
+/** Returns the handler of the keys of the dialog and of the frame in it. */
+function createKeyHandler(
+  frame: RefObject<HTMLIFrameElement | null>,
+  close: () => void,
+  step: (by: 1 | -1) => unknown,
+) {
+  return (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement;
+    if (event.key === 'Escape') {
+      event.stopPropagation(); // on the page, it clears the selection
+      close();
+    } else if (event.key === 'F2') document.querySelector<HTMLInputElement>('.fields input')?.select();
+    else if (target.matches?.('input, textarea, select, video, audio, [role=slider]')) return;
+    else if (event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === 'ArrowRight') void step(1);
+    else if (event.key === 'ArrowLeft') void step(-1);
+    else if (event.key === ' ' && !target.matches?.('button, a')) playOrPause(frame.current);
+    else {
+      // The keys of the player work on the whole dialog. Those of the frame it has got itself.
+      if (target.ownerDocument === document) passKey(frame.current, event.key);
+      return;
+    }
+    event.preventDefault();
+  };
+}
+
 /** Loads the whole card of an asset, first shown as the list has it. Reloads it when the list has a new status. */
 function useCard(uid: string, list: PagedList) {
   const listCard = list.at(list.indexOf(uid));
@@ -94,18 +106,23 @@ function useCard(uid: string, list: PagedList) {
     setCard(changed);
     list.replace(changed);
   };
+  /** Reads the list again if somebody else has deleted the asset. @throws Error the same */
+  const notFound = (error: Error): never => {
+    if (error instanceof PageError && error.status === 404) void list.refresh(false);
+    throw error;
+  };
   const reload = () =>
-    fetchCard(uid).then(
-      (whole) => {
+    fetchCard(uid)
+      .then((whole) => {
         show(whole);
         setComplete(true);
-      },
-      (error: Error) => setProblem(error.message),
-    );
+      })
+      .catch(notFound)
+      .catch((error: Error) => setProblem(error.message));
   useEffect(() => {
     if (!isComplete || (listCard && listCard.means !== card?.means)) void reload();
   }, [listCard?.means]);
-  const save = (fields: AssetEdit) => updateCard(uid, fields).then(show);
+  const save = (fields: AssetEdit) => updateCard(uid, fields).then(show).catch(notFound);
   return { card, isComplete, problem, setProblem, reload, save };
 }
 
@@ -157,48 +174,88 @@ function Properties({ uid, card, isComplete, problem, tree, ...on }: PropertiesP
         </div>
       )}
       {card && (
-        <fieldset class="fields" disabled={!isComplete}>
-          <TextFields card={card} onSave={on.save} onReload={on.reload} />
-          <FolderChoice card={card} tree={tree} onMove={(folder) => on.onMove(uid, folder).then(on.reload)} />
+        <>
+          <Actions {...{ uid, card, isComplete }} onTrashed={on.onTrashed} onProblem={on.setProblem} />
+          <fieldset class="fields" disabled={!isComplete}>
+            <TextFields card={card} onSave={on.save} onReload={on.reload} />
+            <FolderChoice card={card} tree={tree} onMove={(folder) => on.onMove(card, folder).finally(on.reload)} />
+          </fieldset>
           <Facts card={card} />
-          {card.means === 'ready' && (
-            <a href={downloadUrl(uid)} target="_blank" rel="noreferrer" download={card.name}>
-              Download
-            </a>
-          )}
-          <CopyField label="uid" text={uid} />
-          <CopyField label="command" text={commandFor(card)} />
-          <TrashButton uid={uid} onTrashed={on.onTrashed} onProblem={on.setProblem} />
-        </fieldset>
+        </>
       )}
     </div>
   );
 }
 
-type TrashButtonProps = { uid: string; onTrashed(): void; onProblem(problem: string): void };
+type ActionRowProps = {
+  uid: string;
+  card: Card;
+  isComplete: boolean;
+  onTrashed(): void;
+  onProblem(problem: string): void;
+};
 
-function TrashButton({ uid, onTrashed, onProblem }: TrashButtonProps) {
+/** Renders what can be done with an asset, as a row of icons, and how the last of it has ended. */
+function Actions({ uid, card, isComplete, onTrashed, onProblem }: ActionRowProps) {
+  const { outcome, copy, show } = useCopy();
   const [isAsking, setAsking] = useState(false);
-  const cancel = () => setAsking(false);
+  /** True once the question is gone: the button that asked it gets the focus back. */
+  const [wasAsked, setAsked] = useState(false);
+  const cancel = () => {
+    setAsking(false);
+    setAsked(true);
+  };
   const trash = () =>
-    trashCard(uid).then(onTrashed, (error: Error) => {
+    trashCard(card).then(onTrashed, (error: Error) => {
       cancel();
       onProblem(error.message);
     });
-  if (!isAsking) return <Button text="Trash…" onClick={() => setAsking(true)} />;
+  const copyLink = () =>
+    copyLinks({ uids: [uid] }).then(
+      ({ text }) => copy(text),
+      (error: Error) => show(`Not copied: ${error.message}`),
+    );
+  if (isAsking) return <TrashQuestion onTrash={trash} onCancel={cancel} />;
+  return (
+    <div class="acts">
+      {card.means === 'ready' && (
+        <>
+          <IconButton icon="link" label="Copy link" onClick={() => void copyLink()} />
+          <a
+            class="act"
+            title="Download"
+            aria-label="Download"
+            href={downloadUrl(uid)}
+            target="_blank"
+            rel="noreferrer"
+            download={card.name}
+          >
+            <Icon name="download" />
+          </a>
+        </>
+      )}
+      <IconButton icon="copy" label="Copy uid" onClick={() => copy(uid)} />
+      <IconButton icon="command" label="Copy command" onClick={() => copy(commandFor(card))} />
+      {isComplete && <IconButton icon="trash" label="Trash…" hasFocus={wasAsked} onClick={() => setAsking(true)} />}
+      <span role="status">{outcome}</span>
+    </div>
+  );
+}
+
+function TrashQuestion({ onTrash, onCancel }: { onTrash(): void; onCancel(): void }) {
   const handleKey = (event: KeyboardEvent) => {
     if (event.key !== 'Escape') return;
     event.preventDefault();
     event.stopPropagation(); // the dialog stays open
-    cancel();
+    onCancel();
   };
   return (
     <fieldset class="ask" onKeyDown={handleKey}>
       <legend>Move this asset to the trash? mediactl cannot restore it.</legend>
       <div>
-        <Button text="Move to the trash" onClick={trash} />
+        <Button text="Move to the trash" onClick={onTrash} />
         {/* The safe button has the focus, so that Enter does no harm. */}
-        <Button text="Cancel" onClick={cancel} hasFocus />
+        <Button text="Cancel" onClick={onCancel} hasFocus />
       </div>
     </fieldset>
   );

@@ -68,46 +68,17 @@ type EditableProps = {
   onConflict?(): void;
 };
 
-/** Renders a text field. Enter or blur saves; Escape reverts. A value refreshed meanwhile does not replace typed text. */
+/** Renders a text that becomes a field when it is pressed. Enter or blur saves; Escape reverts. */
 function EditableField({ label, value, isMultiline, onSave, onConflict }: EditableProps) {
-  const [typed, setTyped] = useState<string>();
-  const text = typed ?? value;
-  const before = useRef(value);
-  if (typed === undefined) before.current = value;
-  const [saving, follow, resetSaveState] = useSaveState();
-  /** Value that is being saved or was rejected, so that blur does not send it again. */
-  const pendingValue = useRef<string | undefined>(undefined);
   const id = useId();
-  const save = async () => {
-    const next = text.trim();
-    if (next === before.current.trim()) return edit(undefined);
-    if (next === pendingValue.current) return;
-    pendingValue.current = next;
-    const saved = onSave(next, before.current).then(() => {
-      pendingValue.current = undefined;
-      setTyped((typed) => (typed?.trim() === next ? undefined : typed));
-    });
-    await follow(saved);
-  };
-  const edit = (next: string | undefined) => {
-    resetSaveState();
-    pendingValue.current = undefined;
-    setTyped(next);
-  };
-  /** Saves over what others have written, now that the user has seen it. */
-  const keepMine = () => {
-    before.current = saving.present ?? before.current;
-    pendingValue.current = undefined;
-    void save();
-  };
+  const { text, saving, edit, save, keepMine } = useEdit(value, onSave);
   const takeTheirs = () => {
     edit(undefined);
     onConflict?.();
   };
   const handleKey = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && (!isMultiline || event.ctrlKey || event.metaKey)) {
-      if (saving.problem) pendingValue.current = undefined; // an explicit retry
-      void save();
+      void save(saving.problem !== undefined);
     } else if (event.key === 'Escape' && text !== value) {
       event.stopPropagation();
       event.preventDefault();
@@ -115,8 +86,9 @@ function EditableField({ label, value, isMultiline, onSave, onConflict }: Editab
     }
   };
   const field = {
-    ...{ id, value: text, onBlur: save, onKeyDown: handleKey },
+    ...{ id, value: text, onBlur: () => save(), onKeyDown: handleKey },
     dir: 'auto' as const,
+    placeholder: 'none',
     'aria-invalid': saving.problem !== undefined,
     'aria-describedby': saving.problem && `${id}-problem`,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => edit(currentTarget.value),
@@ -129,11 +101,46 @@ function EditableField({ label, value, isMultiline, onSave, onConflict }: Editab
         <span class="ask">
           <q dir="auto">{saving.present}</q>
           <Button text="Keep mine" onClick={keepMine} />
-          <Button text="Take theirs" onClick={() => takeTheirs()} />
+          <Button text="Take theirs" onClick={takeTheirs} />
         </span>
       )}
     </div>
   );
+}
+
+/** Keeps what is typed in a field until it is saved. A value refreshed meanwhile does not replace it. */
+function useEdit(value: string, onSave: EditableProps['onSave']) {
+  const [typed, setTyped] = useState<string>();
+  const before = useRef(value);
+  if (typed === undefined) before.current = value;
+  const text = typed ?? value;
+  const [saving, follow, resetSaveState] = useSaveState();
+  /** Value that is being saved or was rejected, so that blur does not send it again. */
+  const pendingValue = useRef<string | undefined>(undefined);
+  const edit = (next: string | undefined) => {
+    resetSaveState();
+    pendingValue.current = undefined;
+    setTyped(next);
+  };
+  /** @param isRetry true to send a value again that was rejected */
+  const save = async (isRetry = false) => {
+    const next = text.trim();
+    if (isRetry) pendingValue.current = undefined;
+    if (next === before.current.trim()) return edit(undefined);
+    if (next === pendingValue.current) return;
+    pendingValue.current = next;
+    const saved = onSave(next, before.current).then(() => {
+      pendingValue.current = undefined;
+      setTyped((typed) => (typed?.trim() === next ? undefined : typed));
+    });
+    await follow(saved);
+  };
+  /** Saves over what others have written, now that the user has seen it. */
+  const keepMine = () => {
+    before.current = saving.present ?? before.current;
+    void save(true);
+  };
+  return { text, saving, edit, save, keepMine };
 }
 
 type TextFieldsProps = {
@@ -207,6 +214,10 @@ export function FolderChoice({ card: { folder }, tree, onMove }: FolderChoicePro
   );
 }
 
+/** Formats a time by the clock of this machine, on one line. */
+const formatTime = (iso: string) =>
+  new Date(iso).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
 export function Facts({ card }: { card: Card }) {
   const { status, reason, type, duration, size, createdAt } = card;
   const facts: [string, string | null][] = [
@@ -214,7 +225,7 @@ export function Facts({ card }: { card: Card }) {
     ['type', typeName(type)],
     ['duration', duration ? formatClockTime(duration) : null],
     ['size', size ? formatBytes(size) : null],
-    ['created', createdAt && `${new Date(createdAt).toLocaleString()} (your time)`],
+    ['created', createdAt && formatTime(createdAt)],
   ];
   return (
     <dl>

@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import { filterRows, type orderings } from '../../../contract/asset-filters.ts';
 import type { Query } from '../protocol.ts';
 import { Button, Select } from './controls.tsx';
+import { DensityChoice } from './density.tsx';
 import { FilterChip } from './filter-chip.tsx';
 import { withField } from './view.ts';
 
@@ -41,6 +42,7 @@ export function Filters({ query, count, onChange, onClear }: FiltersProps) {
         {count}
       </span>
       <Select label="Order" value={ordering} choices={orders} onChange={set('ordering')} />
+      <DensityChoice />
     </div>
   );
 }

@@ -1,9 +1,16 @@
 const gap = 16;
 /** Margin of `.rows` in the style sheet, in pixels. */
 export const margin = 16;
-const textHeight = 78;
-const minCardWidth = 204;
+/** Two lines: the name, and what is known of the asset. */
+const textHeight = 52;
 const minPhoneCardWidth = 140; // leaves room for two columns
+
+/** Minimum width of a card of each density, in a list of the usual width. */
+const minCardWidths = { small: 150, medium: 204, large: 320 };
+export type Density = keyof typeof minCardWidths;
+export const densities = Object.keys(minCardWidths) as Density[];
+/** Width of a list from which on cards grow with it, and how much at most. */
+const [usualWidth, maxGrowth] = [1160, 1.5];
 
 /** A rectangle in pixels, from the corner of the first card. */
 export type DrawnBox = { x: number; y: number; width: number; height: number };
@@ -11,9 +18,10 @@ export type DrawnBox = { x: number; y: number; width: number; height: number };
 export type Layout = ReturnType<typeof computeLayout>;
 
 /** Computes where the cards of a list are. All rows have one height. @param outerWidth width of the container, in pixels */
-export function computeLayout(outerWidth: number, length: number) {
+export function computeLayout(outerWidth: number, length: number, density: Density) {
   const width = Math.max(0, outerWidth - 2 * margin);
-  const minWidth = width < 480 ? minPhoneCardWidth : minCardWidth;
+  const growth = Math.min(maxGrowth, Math.max(1, width / usualWidth));
+  const minWidth = width < 480 && density !== 'large' ? minPhoneCardWidth : minCardWidths[density] * growth;
   const columns = Math.max(1, Math.floor((width + gap) / (minWidth + gap)));
   const cardWidth = (width - (columns - 1) * gap) / columns;
   const cardHeight = Math.round((cardWidth * 9) / 16 + textHeight);

@@ -1,21 +1,26 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatClockTime, formatTimeOfDay } from '../../../contract/figures.ts';
-import type { Query } from '../protocol.ts';
+import { type Card, maxMoved, type Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { AssetCard, type CardEvents } from './asset-card.tsx';
 import { SelectionBox, startBox } from './box.tsx';
-import { Button } from './controls.tsx';
+import { Button, FileButton } from './controls.tsx';
+import { density } from './density.tsx';
+import { type Dragged, type DropContents, startDrag } from './drops.ts';
 import { computeLayout, type Layout, stepForKey } from './grid-layout.ts';
 import { useDelay, useRedraw } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';
-import { current, listLength, moveAnchor, selectedCount, selectOnly, selectTo, toggle } from './selected.ts';
+import { current, listLength, moveAnchor, selectedCount, selection, selectOnly, selectTo, toggle } from './selected.ts';
+import { isSelected } from './selection.ts';
 import type { ServiceWait } from './uploads.ts';
+import { formatLocation } from './view.ts';
 
 type GridProps = {
   list: PagedList;
   query: Query;
   onOpen(uid: string): void;
+  onFiles(drop: DropContents): void;
   /** Index of the card to focus after its dialog was closed; undefined if there is none. */
   focusIndex: number | undefined;
   /** Why the service is waited for, if so. */
@@ -27,11 +32,11 @@ type Container = RefObject<HTMLDivElement | null>;
 const skeletonCount = 12; // until the length is known
 
 /** Renders a virtual list of assets, of which any can be selected. */
-export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
+export function Grid({ list, query, onOpen, onFiles, focusIndex, wait }: GridProps) {
   const container = useRef<HTMLDivElement>(null);
   const { width, top, height, measure } = useViewport(container);
   const length = list.length ?? (list.problem || wait ? 0 : skeletonCount);
-  const layout = computeLayout(width, length);
+  const layout = computeLayout(width, length, density.value);
   const [from, to] = layout.visibleRange(top, height);
   useLayoutEffect(() => list.setVisibleRange(from, to), [list, from, to]);
   const saveScroll = useScrollRestore(container, list, query, width > 0);
@@ -47,13 +52,8 @@ export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
   latest.current = { list, layout, goTo, onOpen };
   const events = useRef(createCardEvents(() => latest.current)).current;
 
-  const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
-  // Keeps the focused card rendered while it is out of view, so that arrow keys continue from it.
-  const isInView = current.value >= from && current.value < to;
-  const hasFocus = container.current?.contains(document.activeElement) ?? false;
-  if (hasFocus && current.value < length && !isInView) visible.push(current.value);
-  // Tab goes to the first visible card if the current one is not rendered.
-  const tabStop = isInView || hasFocus ? undefined : from;
+  const { visible, tabStop } = cardsToRender(container, [from, to], length);
+  const addressOf = (card: Card | undefined) => card && formatLocation({ query, asset: card.uid });
   const onScroll = () => {
     measure();
     saveScroll();
@@ -65,7 +65,7 @@ export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
       onScroll={onScroll}
       onPointerDown={(event) => startBox(event, event.currentTarget, list, () => latest.current.layout)}
     >
-      {list.length === 0 && <EmptyResult query={query} />}
+      {list.length === 0 && <EmptyResult query={query} onFiles={onFiles} />}
       {list.length === undefined && list.problem && <LoadError list={list} />}
       {list.length === undefined && !list.problem && wait && <Waiting list={list} wait={wait} />}
       <div
@@ -79,6 +79,7 @@ export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
           <AssetCard
             key={index}
             card={list.at(index)}
+            href={addressOf(list.at(index))}
             index={index}
             length={exactLength ?? -1}
             {...layout.styleOf(index)}
@@ -90,6 +91,16 @@ export function Grid({ list, query, onOpen, focusIndex, wait }: GridProps) {
       <SelectionBox />
     </div>
   );
+}
+
+/** Returns the indexes of the cards to render, and to which of them Tab goes if the current one is not rendered. */
+function cardsToRender(container: Container, [from, to]: readonly [number, number], length: number) {
+  const visible = Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
+  // Keeps the focused card rendered while it is out of view, so that arrow keys continue from it.
+  const isInView = current.value >= from && current.value < to;
+  const hasFocus = container.current?.contains(document.activeElement) ?? false;
+  if (hasFocus && current.value < length && !isInView) visible.push(current.value);
+  return { visible, tabStop: isInView || hasFocus ? undefined : from };
 }
 
 type GridState = { list: PagedList; layout: Layout; goTo(index: number): void; onOpen(uid: string): void };
@@ -116,6 +127,9 @@ function createCardEvents(state: () => GridState): CardEvents {
       if (event.key === 'Enter' && uid !== undefined) state().onOpen(uid);
     },
     onClick: (event, index, uid) => {
+      // Ctrl-Enter on a link opens it in another tab; a middle click is no click.
+      if (event.detail === 0 && (event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
       const isTouch = (event as PointerEvent).pointerType === 'touch';
       const isOnMark = (event.target as HTMLElement).closest('.mark') !== null;
       if (event.shiftKey) void selectTo(state().list, index);
@@ -123,8 +137,20 @@ function createCardEvents(state: () => GridState): CardEvents {
       else if (isTouch) state().onOpen(uid);
       else selectOnly(uid, index);
     },
+    onDrag: (event, uid) => startDrag(event, draggedWith(state().list, uid)),
     onOpen: (uid) => state().onOpen(uid),
   };
+}
+
+/** Returns what is dragged with a card: all that is selected, if it is. */
+function draggedWith(list: PagedList, uid: string): Dragged {
+  const { all, uids } = selection.value;
+  if (!isSelected(selection.value, uid)) return { uids: [uid], count: 1 };
+  const count = selectedCount.value ?? Number.POSITIVE_INFINITY;
+  if (!all || count > maxMoved) return { uids: [...uids], count };
+  const listed = Array.from({ length: list.length ?? 0 }, (_, at) => list.at(at)?.uid ?? '');
+  const selected = listed.filter((each) => each && isSelected(selection.value, each));
+  return { uids: selected, count: selected.length };
 }
 
 /** Returns the width of the container and its visible part, and a function that measures it again. */
@@ -168,12 +194,13 @@ function useFocus(container: Container, list: PagedList, layout: Layout): (index
   useLayoutEffect(() => {
     current.value = 0;
   }, [list]);
-  useLayoutEffect(() => {
+  const focusPending = () => {
     const target = container.current?.querySelector<HTMLElement>(`[data-at="${pendingFocus.current}"]`);
     if (!target) return; // the card is rendered after the scroll event
     pendingFocus.current = undefined;
     target.focus({ preventScroll: true });
-  });
+  };
+  useLayoutEffect(focusPending);
   return (index) => {
     const element = container.current as HTMLDivElement;
     const { top, bottom } = layout.extentOf(index);
@@ -181,6 +208,7 @@ function useFocus(container: Container, list: PagedList, layout: Layout): (index
     else if (bottom > element.scrollTop + element.clientHeight) element.scrollTop = bottom - element.clientHeight;
     pendingFocus.current = index;
     current.value = index;
+    focusPending(); // nothing may be rendered again
   };
 }
 
@@ -214,15 +242,19 @@ function LoadError({ list }: { list: PagedList }) {
   );
 }
 
-function EmptyResult({ query: { parent, ordering: _, ...filters } }: { query: Query }) {
+type EmptyResultProps = { query: Query; onFiles(drop: DropContents): void };
+
+/** Says why there are no cards, with the button to upload if there is nothing that hides them. */
+function EmptyResult({ query: { parent, ordering: _, ...filters }, onFiles }: EmptyResultProps) {
   const where = parent ? 'directly in this folder' : '';
   if (Object.keys(filters).length > 0)
     return (
       <p class="empty">{`No assets ${where ? `${where} ` : ''}match these filters. Clear the filters to see all assets.`}</p>
     );
   return (
-    <p class="empty">
-      No assets {where || 'yet'}. Drop files or folders onto this page, or run <code>{setup.program} upload FILE</code>.
-    </p>
+    <div class="empty">
+      <p>{`No assets ${where || 'yet'}. Drop files or folders onto this page to upload them.`}</p>
+      {!setup.pick && <FileButton text="Upload files" onFiles={onFiles} />}
+    </div>
   );
 }

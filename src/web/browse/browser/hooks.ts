@@ -32,7 +32,11 @@ export function useDelay(delayMs: number | undefined, then: () => void, inputs: 
 const copiedMs = 2_000;
 
 /** Returns a function that copies a text, and for a moment its outcome: `Copied`, or why the text was not copied. */
-export function useCopy(): { outcome: string | undefined; copy(text: string): void } {
+export function useCopy(): {
+  outcome: string | undefined;
+  copy(text: string): void;
+  show(outcome: string): void;
+} {
   const [outcome, setOutcome] = useState<string>();
   useDelay(outcome === undefined ? undefined : copiedMs, () => setOutcome(undefined), [outcome]);
   const copy = (text: string) =>
@@ -40,7 +44,32 @@ export function useCopy(): { outcome: string | undefined; copy(text: string): vo
       () => setOutcome('Copied'),
       (error: Error) => setOutcome(`Not copied: ${error.message}`),
     );
-  return { outcome, copy };
+  return { outcome, copy, show: setOutcome };
+}
+
+/**
+ * Gives the focus a place after the focused element was taken away: the heading of the dialog, else the current card. The
+ * focus of the keyboard would be at the start of the page otherwise, where no key of the list works.
+ */
+export function useKeptFocus(): void {
+  useEffect(() => {
+    let last: Element | null = null;
+    const remember = ({ target }: FocusEvent) => {
+      last = target as Element;
+    };
+    const observer = new MutationObserver(() => {
+      if (!last || last.isConnected || document.activeElement !== document.body) return;
+      last = null;
+      const heading = document.querySelector<HTMLElement>('dialog[open] h2');
+      (heading ?? document.querySelector<HTMLElement>('.thing[tabindex="0"]'))?.focus({ preventScroll: true });
+    });
+    observer.observe(document.body, { childList: true, subtree: true });
+    addEventListener('focusin', remember);
+    return () => {
+      observer.disconnect();
+      removeEventListener('focusin', remember);
+    };
+  }, []);
 }
 
 export async function whenVisible(): Promise<void> {

@@ -14,6 +14,14 @@ const paths = {
   document: 'M6 3h8l4 4v14H6z M14 3v4h4 M9 12h6 M9 16h6',
   third_party: 'M10 4H4v16h16v-6 M14 4h6v6 M20 4l-9 9',
   generic: 'M6 3h8l4 4v14H6z M14 3v4h4',
+  download: 'M12 4v12 M7 11l5 5l5-5 M4 20h16',
+  copy: 'M8 8h12v12H8z M16 8V4H4v12h4',
+  command: 'M4 6l5 6l-5 6 M12 18h8',
+  trash: 'M4 7h16 M9 7V4h6v3 M6 7l1 13h10l1-13',
+  fold: 'M9 6l6 6l-6 6',
+  large: 'M4 4h16v16H4z',
+  medium: 'M4 4h16v16H4z M12 4v16 M4 12h16',
+  small: 'M4 4h16v16H4z M9.3 4v16 M14.7 4v16 M4 9.3h16 M4 14.7h16',
 };
 
 export type IconName = keyof typeof paths;

@@ -8,16 +8,23 @@ import type { ServiceWait } from './uploads.ts';
 /** How long a notice stays if it only confirms what the user did. */
 const passingNoticeMs = 6_000;
 
+/** What the user can do about a notice, such as undo. */
+type NoticeAction = { label: string; run(): void };
+
+export type SetNotice = (text: string, kind?: 'lasting' | 'passing', action?: NoticeAction) => void;
+
 /** Keeps the latest notice, until the user hides it, or for a while if it only confirms what the user did. */
 export function useNotice() {
-  const [{ notice, kind }, set] = useState<{ notice: string; kind: 'lasting' | 'passing' }>({
+  const [shown, set] = useState<{ notice: string; kind: 'lasting' | 'passing'; action?: NoticeAction }>({
     notice: '',
     kind: 'lasting',
   });
-  const setNotice = (text: string, how: typeof kind = 'lasting') => set({ notice: text, kind: how });
+  const { notice, kind, action } = shown;
+  const setNotice: SetNotice = (text, how = 'lasting', act) =>
+    set({ notice: text, kind: how, ...(act && { action: act }) });
   const hideNotice = () => setNotice('');
-  useDelay(kind === 'passing' ? passingNoticeMs : undefined, hideNotice, [notice, kind]);
-  return { notice, setNotice, hideNotice };
+  useDelay(kind === 'passing' ? passingNoticeMs : undefined, hideNotice, [shown]);
+  return { notice, action, setNotice, hideNotice };
 }
 
 type NoticesProps = {
@@ -25,11 +32,12 @@ type NoticesProps = {
   serviceWait: ServiceWait | undefined;
   isPaused: boolean;
   notice: string;
+  action: NoticeAction | undefined;
   hideNotice(): void;
 };
 
 /** Shows over the cards what has happened, and why they are not up to date. */
-export function Notices({ list, serviceWait, isPaused, notice, hideNotice }: NoticesProps) {
+export function Notices({ list, serviceWait, isPaused, notice, action, hideNotice }: NoticesProps) {
   const { length, problem } = list;
   return (
     <div class="notices">
@@ -44,7 +52,8 @@ export function Notices({ list, serviceWait, isPaused, notice, hideNotice }: Not
         </span>
       )}
       <span role="status" class={notice && 'notice'}>
-        {notice} {notice && <Button text="✕" label="Hide the message" onClick={hideNotice} />}
+        {notice} {action && <Button text={action.label} onClick={action.run} />}
+        {notice && <Button text="✕" label="Hide the message" onClick={hideNotice} />}
       </span>
     </div>
   );

@@ -1,5 +1,5 @@
 import { backoff, retryUntil } from '../../../contract/retry.ts';
-import type { Card, Query } from '../protocol.ts';
+import type { Card, CardPage, Query } from '../protocol.ts';
 import { fetchCardPage, PageError } from './api.ts';
 import { whenVisible } from './hooks.ts';
 
@@ -16,6 +16,8 @@ const slowScrollMs = 300;
 /** Maximum number of pages that a selected range loads. */
 const maxRangePages = 20;
 const minRetryMs = 5_000;
+/** Order of a list without another one (§4). */
+const newestFirst = '-created_at';
 
 /**
  * List of assets that fetches pages of results as they scroll into view, and caches them. If the service reports no
@@ -31,6 +33,10 @@ export class PagedList {
   /** Length of the list; undefined until its last page has loaded. */
   #knownLength: number | undefined;
   #loadedTo = 0;
+  /** Number of assets that pages leave out, since they are in another workspace; without those that leave out none. */
+  readonly #leftOut = new Map<number, number>();
+  /** Pages with an asset that may be in any workspace. */
+  readonly #unknown = new Set<number>();
   #visibleRange: [from: number, to: number] = [0, pageSize];
   #debounceTimer: ReturnType<typeof setTimeout> | undefined;
   /** First visible page, and since when. */
@@ -39,6 +45,9 @@ export class PagedList {
   /** True after the service reported a wrong total, which counted only one page or exceeded the list. */
   #totalIsUnreliable = false;
   #hasProbed = false;
+  /** Creation time of the first asset, as it was loaded last. */
+  #firstCreatedAt: string | null = null;
+  #reportedTotal: number | null = null;
   problem: PageError | undefined;
 
   /** @param debounceMs delay of the first request, in case the filters change again */
@@ -51,24 +60,70 @@ export class PagedList {
 
   /** Length of the list; an estimate if the service reports no total, and undefined until the first response. */
   get length(): number | undefined {
-    if (this.#knownLength !== undefined) return Math.min(this.#knownLength, maxItems);
+    const { leftOut } = this.scope;
+    if (this.#knownLength !== undefined) return Math.min(this.#knownLength - leftOut, maxItems);
     if (this.#pages.size === 0 && this.#loadedTo === 0) return undefined;
     // Without a total, assumes one more page than was loaded, so that scrolling fetches it.
-    return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo), maxItems);
+    return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo) - leftOut, maxItems);
+  }
+
+  /** Which workspaces the list has, as far as it is loaded. */
+  get scope(): { isAll: boolean; leftOut: number } {
+    return {
+      isAll: this.#unknown.size > 0,
+      leftOut: [...this.#leftOut.values()].reduce((sum, count) => sum + count, 0),
+    };
   }
 
   get hasExactLength(): boolean {
     return this.#knownLength !== undefined || this.#total !== null;
   }
 
+  /** Total as the service reported it last; null if it is not known. */
+  get total(): number | null {
+    return this.#totalIsUnreliable ? null : this.#reportedTotal;
+  }
+
+  /** Creation time of the newest asset; undefined if it is not the first. */
+  get newest(): string | null | undefined {
+    return (this.#query.ordering ?? newestFirst) === newestFirst ? this.#firstCreatedAt : undefined;
+  }
+
+  /** Reads the creation time of the newest asset, at one request. */
+  async fetchNewest(): Promise<string | null> {
+    const how = { isBackground: false, isFresh: true, signal: new AbortController().signal };
+    return (await fetchCardPage({ ...this.#query, ordering: newestFirst }, 1, 0, how)).firstCreatedAt;
+  }
+
+  /** Returns the index of the first card of a page. */
+  #startOf(number: number): number {
+    let start = number * pageSize;
+    for (const [before, count] of this.#leftOut) if (before < number) start -= count;
+    return start;
+  }
+
+  /** Returns the number of the page that has an index. */
+  #pageOf(index: number): number {
+    let number = Math.floor(index / pageSize);
+    while (this.#startOf(number + 1) <= index) number++;
+    return number;
+  }
+
+  /** Returns the numbers of the pages of a range [from, to). */
+  #pagesOf(from: number, to: number): number[] {
+    const [first, last] = [this.#pageOf(from), this.#pageOf(Math.max(from, to - 1))];
+    return Array.from({ length: last - first + 1 }, (_, n) => first + n);
+  }
+
   at(index: number): Card | undefined {
-    return this.#pages.get(Math.floor(index / pageSize))?.[index % pageSize];
+    const number = this.#pageOf(index);
+    return this.#pages.get(number)?.[index - this.#startOf(number)];
   }
 
   indexOf(uid: string): number {
     for (const [number, page] of this.#pages) {
       const at = page.findIndex((card) => card.uid === uid);
-      if (at >= 0) return number * pageSize + at;
+      if (at >= 0) return this.#startOf(number) + at;
     }
     return -1;
   }
@@ -80,7 +135,7 @@ export class PagedList {
   setVisibleRange(from: number, to: number): void {
     this.#visibleRange = [from, to];
     clearTimeout(this.#debounceTimer);
-    const page = Math.floor(from / pageSize);
+    const page = this.#pageOf(from);
     const now = performance.now();
     if (page !== this.#inView.page) this.#inView = { page, since: now };
     if (now - this.#inView.since > slowScrollMs) this.#fetchVisible();
@@ -95,10 +150,7 @@ export class PagedList {
 
   #visiblePages(): number[] {
     const [from, to] = this.#visibleRange;
-    const end = Math.min(to, this.length ?? pageSize);
-    const first = Math.floor(from / pageSize);
-    const last = Math.max(first, Math.floor(Math.max(0, end - 1) / pageSize));
-    return Array.from({ length: last - first + 1 }, (_, n) => first + n);
+    return this.#pagesOf(from, Math.min(to, this.length ?? pageSize));
   }
 
   /**
@@ -111,8 +163,13 @@ export class PagedList {
     this.#knownLength = undefined;
     this.#isStale = false;
     if (this.#pages.size > 0) this.#loadedTo = 0; // otherwise, the length stays until a page arrives
-    for (const [number, page] of this.#pages) this.#recordLoaded(number, page);
+    for (const [number, page] of this.#pages) this.#recordLoaded(number, this.#countListed(number, page));
     await Promise.all(inView.map((number) => this.#fetchPage(number, { isBackground, isFresh: true })));
+  }
+
+  /** Asks the serving process again for pages with assets that may be in any workspace, since more is known now. */
+  askAgain(): void {
+    for (const number of this.#unknown) if (this.#pages.has(number)) void this.#fetchPage(number);
   }
 
   /** Marks the list as stale, because an asset was added or removed. */
@@ -150,29 +207,30 @@ export class PagedList {
   /** Returns the card at an index, and fetches its page if needed; undefined if the list has no such card. */
   async fetchCard(index: number): Promise<Card | undefined> {
     if (index < 0 || index >= (this.length ?? 0)) return undefined;
-    if (!this.at(index)) await this.#fetchPage(Math.floor(index / pageSize));
+    if (!this.at(index)) await this.#fetchPage(this.#pageOf(index));
     return this.at(index);
   }
 
   /** Returns true if all cards of a range [from, to) are loaded. */
   hasAll(from: number, to: number): boolean {
-    return pagesOf(from, to).every((number) => this.#pages.has(number));
+    return this.#pagesOf(from, to).every((number) => this.#pages.has(number));
   }
 
   /** Returns true if a range has more pages that are not loaded than a selection loads. */
   isLongToFetch(from: number, to: number): boolean {
-    return pagesOf(from, to).filter((number) => !this.#pages.has(number)).length > maxRangePages;
+    return this.#pagesOf(from, to).filter((number) => !this.#pages.has(number)).length > maxRangePages;
   }
 
   /** Returns the cards of a range [from, to), and fetches those that are missing; undefined for a card that cannot be. */
   async fetchRange(from: number, to: number): Promise<(Card | undefined)[]> {
     // Held here, since the cache may drop pages while others load.
     const cards: (Card | undefined)[] = [];
-    for (const number of pagesOf(from, to)) {
+    // Where the pages are before any is loaded, since one that leaves out assets moves all that follow.
+    const extentOf = (number: number) => ({ number, start: this.#startOf(number), end: this.#startOf(number + 1) });
+    for (const { number, start, end } of this.#pagesOf(from, to).map(extentOf)) {
       if (!this.#pages.has(number)) await this.#fetchPage(number);
-      const first = number * pageSize;
-      for (let index = Math.max(from, first); index < Math.min(to, first + pageSize); index++)
-        cards.push(this.at(index));
+      const page = this.#pages.get(number);
+      for (let index = Math.max(from, start); index < Math.min(to, end); index++) cards.push(page?.[index - start]);
     }
     return cards;
   }
@@ -197,9 +255,9 @@ export class PagedList {
       return canHelp ? backoff(attempt, { minMs: minRetryMs }) : undefined;
     };
     try {
-      const { items, total } = await retryUntil(signal, fetchOnce, { delayAfter });
+      const page = await retryUntil(signal, fetchOnce, { delayAfter });
       this.problem = undefined;
-      this.#storePage(number, items.slice(0, pageSize), total);
+      this.#storePage(number, page);
     } catch {
       if (signal.aborted) return;
     }
@@ -207,15 +265,23 @@ export class PagedList {
     this.#onChange();
   }
 
-  #storePage(number: number, items: Card[], total: number | null): void {
+  #storePage(number: number, { items, leftOut, total, isAll, firstCreatedAt }: CardPage): void {
     const isRepeat = number > 0 && items[0] && this.at(0)?.uid === items[0].uid;
-    const page = isRepeat ? [] : items;
+    const page = isRepeat ? [] : items.slice(0, pageSize);
+    const listedCount = isRepeat ? 0 : page.length + leftOut;
     this.#pages.delete(number);
     this.#pages.set(number, page);
-    this.#recordLoaded(number, page);
+    this.#leftOut.delete(number);
+    if (leftOut > 0 && !isRepeat) this.#leftOut.set(number, leftOut);
+    if (isAll) this.#unknown.add(number);
+    else this.#unknown.delete(number);
+    this.#recordLoaded(number, listedCount);
     this.#total = this.#totalIsUnreliable ? null : total;
-    const to = number * pageSize + page.length;
-    if (page.length < pageSize) this.#handleShortPage(number, page.length);
+    this.#reportedTotal = total;
+    if (number === 0) this.#firstCreatedAt = firstCreatedAt;
+    const to = number * pageSize + listedCount;
+    if (leftOut > 0) this.setVisibleRange(...this.#visibleRange); // other pages are in view now
+    if (listedCount < pageSize) this.#handleShortPage(number, listedCount);
     else if (total !== null && total < to) this.#ignoreTotal();
     // Some services count only the items of the page. Fetching the next page once shows that.
     else if (total !== null && total <= this.#loadedTo && !this.#hasProbed) {
@@ -226,14 +292,20 @@ export class PagedList {
       if (this.#pages.size > maxCachedPages && !this.#visiblePages().includes(cached)) this.#pages.delete(cached);
   }
 
-  #recordLoaded(number: number, page: Card[]): void {
-    if (page.length > 0) this.#loadedTo = Math.max(this.#loadedTo, number * pageSize + page.length);
+  /** Returns the number of assets that the service lists on a page. */
+  #countListed(number: number, page: readonly Card[]): number {
+    return page.length + (this.#leftOut.get(number) ?? 0);
+  }
+
+  #recordLoaded(number: number, count: number): void {
+    if (count > 0) this.#loadedTo = Math.max(this.#loadedTo, number * pageSize + count);
   }
 
   /** Handles a page that is not full. It is the last page if it has items or the previous page is full. */
   #handleShortPage(number: number, length: number): void {
     const before = this.#pages.get(number - 1);
-    if (length > 0 || number === 0 || before?.length === pageSize) this.#knownLength = number * pageSize + length;
+    const isAfterFull = before && this.#countListed(number - 1, before) === pageSize;
+    if (length > 0 || number === 0 || isAfterFull) this.#knownLength = number * pageSize + length;
     // The list became shorter, and its total confirms that.
     else if (this.#total && this.#total <= number * pageSize) this.#knownLength = this.#total;
     else this.#ignoreTotal();
@@ -243,10 +315,4 @@ export class PagedList {
     this.#totalIsUnreliable = true;
     this.#total = null;
   }
-}
-
-/** Returns the numbers of the pages of a range [from, to). */
-function pagesOf(from: number, to: number): number[] {
-  const [first, last] = [Math.floor(from / pageSize), Math.floor(Math.max(from, to - 1) / pageSize)];
-  return Array.from({ length: last - first + 1 }, (_, n) => first + n);
 }

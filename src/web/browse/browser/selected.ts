@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { formatCount } from '../../../contract/figures.ts';
+import type { SeenList } from '../protocol.ts';
 import type { PagedList } from './paged-list.ts';
 import { countSelected, everything, isSelected, type ListSelection, nothing, withUids } from './selection.ts';
 
@@ -16,7 +17,17 @@ export const listLength = signal<number | undefined>(undefined);
 export const selectionNotice = signal('');
 /** True once the command that waits for a selection has one, or was canceled: it ends, and this page with it. */
 export const isPickEnded = signal(false);
-export const selectedCount = computed(() => countSelected(selection.value, listLength.value));
+/** The list as the service has it, which the user was told after it had changed, until something else is selected. */
+export const changedList = signal<SeenList | undefined>(undefined);
+export const selectedCount = computed(
+  () => changedList.value?.count ?? countSelected(selection.value, listLength.value),
+);
+/** Creation time of the newest asset when all were selected, if another comes first. */
+let newestOfAll: Promise<string | null> | undefined;
+
+selection.subscribe(() => {
+  changedList.value = undefined;
+});
 
 /** Card at which the next range begins. */
 let anchor = 0;
@@ -26,9 +37,18 @@ export function clearSelection(): void {
   selectionNotice.value = '';
 }
 
-export function selectAll(): void {
+/** Returns what the user sees of a list of which all is selected. */
+export async function seenList(list: PagedList): Promise<SeenList> {
+  const seen = { total: list.total, newest: list.newest ?? null, count: selectedCount.value ?? null };
+  return changedList.value ?? { ...seen, ...(newestOfAll && { newest: await newestOfAll }) };
+}
+
+/** Selects all assets of a list, loaded or not. */
+export function selectAll(list: PagedList): void {
   selection.value = everything;
   selectionNotice.value = '';
+  // Without it, the service is asked twice before anything is handed on.
+  newestOfAll = list.newest === undefined ? list.fetchNewest().catch(() => null) : undefined;
 }
 
 export function selectOnly(uid: string, index: number): void {

@@ -1,16 +1,18 @@
-import { formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
+import { describeScope, formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { setup } from './api.ts';
 import { type FolderEvents, FolderTree, findFolder } from './folders.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import type { PagedList } from './paged-list.ts';
 
 type SideBarProps = FolderEvents & {
+  list: PagedList;
   tree: readonly FolderView[];
   query: Query;
   budget: RequestBudget | undefined;
-  /** Undefined until the service has said it. */
+  /** Name of the workspace in use; undefined until it is known. */
   workspace: string | undefined;
-  isOpen: boolean;
+  isSideOpen: boolean;
   /** Called with the filters of a view, which replace all others. */
   onView(filters: Query): void;
 };
@@ -34,16 +36,18 @@ const isSameQuery = ({ ordering: _, ...a }: Query, b: Query) =>
   Object.keys({ ...a, ...b }).every((name) => a[name as keyof typeof a] === b[name as keyof typeof b]);
 
 /** Names the library, and leads to its places. The places are one stop of Tab. */
-export function SideBar({ tree, query, budget, workspace, isOpen, onView, ...events }: SideBarProps) {
+export function SideBar({ list, tree, query, budget, workspace, isSideOpen, onView, ...events }: SideBarProps) {
   const views = createViews();
   const current = views.find(({ filters }) => isSameQuery(query, filters));
   const isInTree = query.parent === 'root' || findFolder(tree, query.parent) !== undefined;
   const tabStop = current ?? (isInTree ? undefined : views[0]);
   return (
-    <aside class={`sides${isOpen ? ' open' : ''}`} aria-label="Library">
+    <aside class={`sides${isSideOpen ? ' open' : ''}`} aria-label="Library">
       <p class="account">
         <b>{setup.service}</b>
-        <small>{[setup.profile, workspace].filter(Boolean).join(' · ')}</small>
+        <small>
+          {[setup.profile, !list.scope.isAll && workspace, describeScope(list.scope)].filter(Boolean).join(' · ')}
+        </small>
       </p>
       <nav aria-label="Places" onKeyDown={moveFocus}>
         <ul>
@@ -83,8 +87,11 @@ function Budget({ limit, left, resetAt }: RequestBudget) {
   );
 }
 
-/** Moves the focus between the places with the arrow keys. */
+/** Moves the focus between the places with the arrow keys; left and right fold and unfold a folder. */
 function moveFocus(event: KeyboardEvent): void {
+  const fold = (event.target as HTMLElement).parentElement?.querySelector<HTMLElement>(':scope > .fold');
+  const isExpanded = (event.target as HTMLElement).ariaExpanded === 'true';
+  if (fold && event.key === (isExpanded ? 'ArrowLeft' : 'ArrowRight')) fold.click();
   const buttons = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>('.place')];
   const at = buttons.indexOf(event.target as HTMLElement);
   const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];

@@ -12,7 +12,7 @@ function parseLocation(): GalleryView {
   return { query, asset };
 }
 
-function formatLocation({ query, asset }: GalleryView): string {
+export function formatLocation({ query, asset }: GalleryView): string {
   const search = new URLSearchParams(query as Record<string, string>);
   if (asset) search.set('asset', asset);
   return search.size > 0 ? `?${search}` : location.pathname;

@@ -20,7 +20,7 @@ export type BrowseOptions = {
   program: string;
   /** Profile that the page shows; null for none. */
   profile: string | null;
-  /** Returns the name of the only workspace; null if the page lists assets of several, or the service does not say. */
+  /** Returns the name of the workspace in use; null if none of several is chosen. */
   fetchWorkspace(): Promise<string | null>;
   /** True if an entry URL can be opened more than once, for as long as a command waits. */
   reusesEntryUrls?: boolean;

@@ -14,12 +14,14 @@ const listTtlMs = 10_000;
 /** Maximum characters of a description. Lists truncate it, but the detail view needs its full text for editing. */
 const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
+type ServiceList = Awaited<ReturnType<BrowseBackend['listAssets']>>;
+
 /** Reads assets as cards, and caches lists and records for a moment. */
 export class CardReader {
   readonly #library: BrowseBackend;
   readonly #media: MediaProxy;
   readonly #records = new TtlCache<Promise<AssetRecord>>(maxCacheEntries);
-  #lists = new TtlCache<CardPage>(maxCacheEntries);
+  #lists = new TtlCache<ServiceList>(maxCacheEntries);
 
   constructor(library: BrowseBackend, media: MediaProxy) {
     this.#library = library;
@@ -33,15 +35,26 @@ export class CardReader {
     const key = JSON.stringify([query, limit, offset]);
     const lists = this.#lists; // a list that is cleared meanwhile must not be cached
     const cached = search.get('fresh') === '1' ? undefined : lists.get(key);
-    if (cached) return cached;
+    if (cached) return this.#toPage(query, cached);
     const isBackground = search.get('looking') === '1';
-    const found = await this.#library.listAssets(query, limit, offset, { isBackground, signal });
-    const assets = found.items.slice(0, limit);
-    this.#media.cacheThumbnails(assets);
-    const items = assets.map((asset) => toCard(asset, this.#library.baseUrl, maxListDescriptionChars));
-    const page = { items, total: found.total ?? null };
-    lists.set(key, page, systemClock.now() + listTtlMs);
-    return page;
+    const { items, total } = await this.#library.listAssets(query, limit, offset, { isBackground, signal });
+    const listed = { items: items.slice(0, limit), total };
+    lists.set(key, listed, systemClock.now() + listTtlMs);
+    return this.#toPage(query, listed);
+  }
+
+  /** Converts what the service has listed. It is not cached, since more may be known of workspaces the next time. */
+  async #toPage(query: Query, { items, total }: ServiceList): Promise<CardPage> {
+    const { kept, isAll } = await this.#library.keepOwn(query, items);
+    this.#media.cacheThumbnails(kept);
+    const toListed = (asset: AssetRecord) => toCard(asset, this.#library.baseUrl, maxListDescriptionChars);
+    return {
+      items: kept.map(toListed),
+      total: total ?? null,
+      leftOut: items.length - kept.length,
+      isAll,
+      firstCreatedAt: items.slice(0, 1).map(toListed)[0]?.createdAt ?? null,
+    };
   }
 
   fetchRecord(uid: string): Promise<AssetRecord> {
@@ -55,10 +68,10 @@ export class CardReader {
     return toCard(asset, this.#library.baseUrl, maxDescriptionChars);
   }
 
-  /** Drops the cached lists, and the record of a changed asset. */
-  invalidate(uid?: string): void {
+  /** Drops the cached lists, and the records of changed assets. */
+  invalidate(...uids: string[]): void {
     this.#lists = new TtlCache(maxCacheEntries);
-    if (uid !== undefined) this.#records.delete(uid);
+    for (const uid of uids) this.#records.delete(uid);
   }
 }
 

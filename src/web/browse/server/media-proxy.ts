@@ -59,10 +59,14 @@ export class MediaProxy {
     return fetchCached(this.#playbacks, uid, () => this.#library.fetchPlayback(uid), expiryOf);
   }
 
+  /** Returns the preview frames of a video; none as long as the service has not made them. */
   async fetchFrames(uid: string): Promise<SpriteFrame[]> {
     const { info } = await this.fetchPlayback(uid);
     const cues = parseMediaUrl(info.preview_sprites_url, this.#library.baseUrl);
-    if (!cues) return [];
+    if (!cues) {
+      this.#playbacks.delete(uid); // read again when they are asked for again
+      return [];
+    }
     const bytes = await this.#library.fetchMedia(new URL(cues.url), maxCueBytes);
     const sprites = parseSprites(new TextDecoder().decode(bytes), cues.url);
     const sheets = [...new Set(sprites.map(({ url }) => url))];

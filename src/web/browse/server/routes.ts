@@ -1,7 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
-import type { Context, Hono } from 'hono';
+import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { asArray, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import { describeWrongTag } from '../../../contract/slug.ts';
 import { type PageFile, readScript } from '../../shared/page-files.ts';
 import {
@@ -13,7 +13,7 @@ import {
   type WatchScripts,
 } from '../../watch/server/page.ts';
 import { sourceUrlOf } from '../../watch/server/views.ts';
-import { findUnknownField, maxLinks, type PageSelection, uidPattern } from '../protocol.ts';
+import { findUnknownField, maxLinks, maxMoved, type PageSelection, uidPattern } from '../protocol.ts';
 import { type AssetEdit, type BrowseBackend, PageProblem, type Problem, type SeenFields } from './backend.ts';
 import { CardReader } from './card-reader.ts';
 import type { EventBroadcaster } from './event-broadcaster.ts';
@@ -82,13 +82,31 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
     broadcaster.clearEnded();
     return c.json({});
   });
+  addSelectionRoutes(app, library, cards, bodyLimit({ maxSize: maxBodyBytes, onError: refuseChange }));
+  app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));
+  app.route(`/assets/:uid{${uidPattern}}`, await createAssetRoutes(deps, media, cards));
+  return app;
+}
+
+/** Adds the routes for several assets: their uids and links, a move, and what a command waits for. */
+function addSelectionRoutes(app: Hono, library: BrowseBackend, cards: CardReader, limited: MiddlewareHandler): void {
   const readSelection = async (c: Context) => parseSelection(await c.req.json().catch(refuseChange));
-  const limited = bodyLimit({ maxSize: maxBodyBytes, onError: refuseChange });
-  app.post('/selection', limited, async (c) => c.json(await library.resolveSelection(await readSelection(c))));
+  const readUids = async (c: Context) =>
+    (await library.resolveSelection(await readSelection(c))).assets.map(({ uid }) => uid);
+  app.post('/selection', limited, async (c) => c.json(await readUids(c)));
   app.post('/links', limited, async (c) => {
-    const uids = await library.resolveSelection(await readSelection(c));
+    const uids = await readUids(c);
     if (uids.length > maxLinks) throw new PageProblem(`links of at most ${maxLinks} assets can be copied`);
     return c.json(await library.fetchLinks(uids));
+  });
+  app.post('/move', limited, async (c) => {
+    const { folder, uids } = parseMove(await c.req.json().catch(refuseChange));
+    const moved = await library.move(uids, folder).finally(() => cards.invalidate(...uids));
+    return c.json(moved);
+  });
+  app.post('/move/undo', limited, async (c) => {
+    const { change } = asObject(await c.req.json().catch(refuseChange));
+    return c.json(await library.undoMove(String(change)).finally(() => cards.invalidate()));
   });
   app.post('/pick', limited, async (c) => {
     if (!library.pick) throw new PageProblem('no command waits for a selection', 404);
@@ -101,9 +119,6 @@ export async function createRoutes(deps: RouteDeps): Promise<Hono> {
     else outgoing.once('close', end);
     return c.json({});
   });
-  app.get('/assets', async (c) => c.json(await cards.list(queryOf(c), c.req.raw.signal)));
-  app.route(`/assets/:uid{${uidPattern}}`, await createAssetRoutes(deps, media, cards));
-  return app;
 }
 
 async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaProxy, cards: CardReader): Promise<Hono> {
@@ -113,13 +128,12 @@ async function createAssetRoutes({ library, scripts }: RouteDeps, media: MediaPr
   app.get('/', async (c) => c.json(cards.toFullCard(await cards.fetchRecord(uidOf(c)))));
   app.patch('/', bodyLimit({ maxSize: maxBodyBytes, onError: refuseChange }), async (c) => {
     const change = parseEdit(await c.req.json().catch(refuseChange));
-    const asset = await library.update(uidOf(c), change);
-    cards.invalidate(asset.uid);
+    // Also after a refusal, since others may have changed the asset.
+    const asset = await library.update(uidOf(c), change).finally(() => cards.invalidate(uidOf(c)));
     return c.json(cards.toFullCard(asset));
   });
   app.delete('/', async (c) => {
-    await library.trash(uidOf(c));
-    cards.invalidate();
+    await library.trash(uidOf(c), await readSeen(c)).finally(() => cards.invalidate(uidOf(c)));
     return c.json({});
   });
   app.get('/thumbnail', async (c) => sendImage(c, await media.fetchThumbnail(uidOf(c))));
@@ -193,18 +207,28 @@ const refuseChange = (): never => {
 
 const uidFormat = new RegExp(`^${uidPattern}$`);
 
+const uidsIn = (list: unknown): string[] => {
+  const uids = asArray(list).map(String);
+  return uids.every((uid) => uidFormat.test(uid)) ? uids : refuseChange();
+};
+
+function parseMove(body: unknown): { uids: string[]; folder: string | null } {
+  const { uids: listed, folder } = asObject(body);
+  const uids = uidsIn(listed);
+  const isFolder = folder === null || (typeof folder === 'string' && uidFormat.test(folder));
+  return isFolder && uids.length > 0 && uids.length <= maxMoved ? { uids, folder } : refuseChange();
+}
+
 /** @throws PageProblem for a uid or a field that cannot be one */
 function parseSelection(body: unknown): PageSelection {
   if (!isJsonObject(body)) return refuseChange();
-  const uidsIn = (list: unknown) => {
-    const uids = asArray(list).map(String);
-    return uids.every((uid) => uidFormat.test(uid)) ? uids : refuseChange();
-  };
   if (!isJsonObject(body.query)) return { uids: uidsIn(body.uids) };
   const query = Object.fromEntries(Object.entries(body.query).map(([field, value]) => [field, String(value)]));
   const problem = findUnknownField(new URLSearchParams(query), []);
   if (problem) throw new PageProblem(problem);
-  return { query, except: uidsIn(body.except) };
+  const { total, newest, count } = asObject(body.seen);
+  const seen = { total: asNumber(total) ?? null, newest: asText(newest) ?? null, count: asNumber(count) ?? null };
+  return { query, except: uidsIn(body.except), seen };
 }
 
 function parseEdit(body: unknown): AssetEdit {
@@ -219,11 +243,23 @@ function parseEdit(body: unknown): AssetEdit {
     ...(typeof description === 'string' && { description }),
     ...(isJsonObject(body.tags) && { tags: { add, remove } }),
     ...((typeof folder === 'string' || folder === null) && { folder }),
-    from: { ...textIn(body.from, 'name'), ...textIn(body.from, 'description') },
+    from: parseSeen(body.from),
   };
 }
 
-const textIn = (body: unknown, field: keyof SeenFields): SeenFields => {
-  const text = asObject(body)[field];
-  return typeof text === 'string' ? { [field]: text } : {};
-};
+/** Reads the optional body of a deletion. */
+async function readSeen(c: Context): Promise<SeenFields> {
+  const length = Number(c.req.header('content-length') ?? 0);
+  if (length > maxBodyBytes || c.req.header('transfer-encoding') !== undefined) return refuseChange();
+  return length > 0 ? parseSeen(asObject(await c.req.json().catch(refuseChange)).from) : {};
+}
+
+function parseSeen(from: unknown): SeenFields {
+  const { name, description, tags, folder } = asObject(from);
+  return {
+    ...(typeof name === 'string' && { name }),
+    ...(typeof description === 'string' && { description }),
+    ...(Array.isArray(tags) && { tags: tags.map(String) }),
+    ...((typeof folder === 'string' || folder === null) && { folder }),
+  };
+}

@@ -18,8 +18,7 @@ function main(): void {
     fitPicture(media);
     connectChapters(media, playback);
     const timeline = document.getElementById('timeline');
-    // With nothing to show, it would only double the browser's own bar.
-    if (timeline && hasTimeline(setup)) new Timeline(media, playback, timeline, setup);
+    if (timeline) new Timeline(media, playback, timeline, setup);
     if (setup.position) reportPosition(media, setup.position);
     media.addEventListener('play', () => offerSubtitles(media, setup.subtitles ?? []), { once: true });
     playback.start();
@@ -27,9 +26,6 @@ function main(): void {
   if (setup.document) showDocument(setup.document);
   handleBrokenImages();
 }
-
-const hasTimeline = ({ sprites, waveform, chapters = [] }: PlayerSetup) =>
-  sprites !== undefined || waveform !== undefined || chapters.length > 0;
 
 function connectChapters(media: HTMLMediaElement, playback: PlaybackController): void {
   const startOf = (button: HTMLButtonElement) => Number(button.dataset.seconds);

@@ -1,11 +1,9 @@
+import { formatClockTime } from '../../../contract/figures.ts';
 import type { PlaybackController } from './playback-controller.ts';
 
 /** A step of one frame in seconds. Browsers do not tell the frame rate; 25 is the least wrong for a library of clips. */
 const frameSeconds = 1 / 25;
 const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
-
-/** Keys that the browser's own controls use while they have the focus. */
-const nativeKeys = [' ', 'Enter', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown', 'Home', 'End'];
 
 /**
  * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,
@@ -17,14 +15,51 @@ export function handleKeys(media: HTMLMediaElement, playback: PlaybackController
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target as HTMLElement;
-    if (target.closest?.('input, textarea, select, button')) return;
-    if (target.closest?.('video, audio') && nativeKeys.includes(event.key)) return;
+    if (target.closest?.('input, textarea, select')) return;
+    if (target.closest?.('button') && [' ', 'Enter'].includes(event.key)) return;
     if (isFramed && [' ', 'ArrowLeft', 'ArrowRight'].includes(event.key)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();
     action();
   });
+  connectControls(media, playback, actions);
+}
+
+/** Shows the state of the player in its buttons, each of which does what its key does. */
+function connectControls(media: HTMLMediaElement, playback: PlaybackController, actions: Record<string, () => void>) {
+  const find = (action: string) => document.querySelector<HTMLButtonElement>(`[data-action=${action}]`);
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-action]'))
+    button.addEventListener('click', () => actions[button.dataset.action ?? '']?.());
+  const volume = document.querySelector<HTMLInputElement>('.controls input');
+  const time = document.querySelector('.controls .time');
+  const name = (button: HTMLButtonElement | null, label: string, isOn: boolean) => {
+    if (!button) return;
+    button.title = label;
+    button.ariaLabel = label;
+    button.classList.toggle('on', isOn);
+  };
+  const show = () => {
+    name(find('k'), media.paused ? 'Play' : 'Pause', !media.paused);
+    name(find('m'), media.muted ? 'Unmute' : 'Mute', media.muted);
+    const shown = [...media.textTracks].find(({ mode }) => mode === 'showing');
+    name(find('c'), shown ? `Subtitles: ${shown.label}` : 'Subtitles', shown !== undefined);
+    const captions = find('c');
+    if (captions) captions.hidden = media.textTracks.length === 0;
+    if (volume) volume.valueAsNumber = media.muted ? 0 : media.volume;
+    const { position, duration } = playback;
+    if (time) time.textContent = [position, ...(duration ? [duration] : [])].map(formatClockTime).join(' / ');
+  };
+  for (const event of ['play', 'pause', 'volumechange', 'timeupdate', 'seeking', 'durationchange', 'emptied'])
+    media.addEventListener(event, show);
+  for (const event of ['addtrack', 'change']) media.textTracks.addEventListener(event, show);
+  volume?.addEventListener('input', () => {
+    media.volume = volume.valueAsNumber;
+    media.muted = false;
+  });
+  media.addEventListener('click', () => actions.k?.());
+  media.addEventListener('dblclick', () => actions.f?.());
+  show();
 }
 
 function actionsOf(media: HTMLMediaElement, playback: PlaybackController): Record<string, () => void> {
@@ -41,12 +76,16 @@ function actionsOf(media: HTMLMediaElement, playback: PlaybackController): Recor
     if (media.paused) playback.play();
     else media.pause();
   };
+  /** Shows the next subtitles, and none after the last. */
   const toggleCaptions = () => {
-    const [track] = media.textTracks;
-    if (track) track.mode = track.mode === 'showing' ? 'hidden' : 'showing';
+    const tracks = [...media.textTracks];
+    const next = tracks[tracks.findIndex(({ mode }) => mode === 'showing') + 1];
+    for (const track of tracks) track.mode = track === next ? 'showing' : 'hidden';
   };
   const toggleFullScreen = () =>
-    void (document.fullscreenElement ? document.exitFullscreen() : media.requestFullscreen());
+    void (document.fullscreenElement
+      ? document.exitFullscreen()
+      : (media.closest('.screen') ?? media).requestFullscreen());
   return {
     ...{ ' ': toggle, k: toggle, j: () => seekBy(-10), l: () => seekBy(10) },
     ...{ ArrowLeft: () => seekBy(-5), ArrowRight: () => seekBy(5), ',': () => stepFrame(-1), '.': () => stepFrame(1) },
@@ -73,7 +112,9 @@ export function fitPicture(media: HTMLMediaElement): void {
   const setShape = (width: number, height: number) => {
     if (width === 0) return;
     media.style.setProperty('aspect-ratio', `${width} / ${height}`);
-    media.style.setProperty('width', `min(100%, ${(80 * width) / height}vh)`); // 80vh high, as in the style sheet
+    // The seek bar is as wide. The style sheet says how high the picture may be.
+    const screen = media.closest<HTMLElement>('.screen') ?? media;
+    screen.style.setProperty('width', `min(100%, calc(var(--tall) * ${width / height}))`);
   };
   media.addEventListener('loadedmetadata', () => setShape(media.videoWidth, media.videoHeight));
   if (!media.poster) return;

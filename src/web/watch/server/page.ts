@@ -87,9 +87,9 @@ function renderDocument(title: string, theme: string | undefined, view: PlayerVi
   const { markup } = html`<!doctype html>
 <html lang="en"${['light', 'dark'].includes(theme ?? '') ? html` data-theme="${theme}"` : undefined}>
 ${renderHead({ title, contentSecurityPolicy, style: renderPageFile(style, isInline), referrer: 'strict-origin' })}
-<body>
+<body${player?.isFramed ? html` class="framed"` : undefined}>
 <main>
-${player?.isFramed ? undefined : html`<h1>${title}</h1>`}
+<h1>${title}</h1>
 <p id="problem" role="alert" hidden></p>
 ${view.body}
 <p id="note" role="status"></p>

@@ -80,9 +80,10 @@ function video({ info, title, poster: posterUrl, duration, baseUrl }: WatchedAss
   return {
     source: file,
     body: html`<div class="stage">
-<div>
-<video controls playsinline preload="none" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
+<div class="screen">
+<video playsinline preload="none" aria-label="${title}"${poster && html` poster="${poster.url}"`}></video>
 ${renderTimeline()}
+${renderControls(true)}
 </div>
 ${renderChapters(common.chapters)}
 </div>
@@ -104,7 +105,8 @@ function audio({ info, title, poster: posterUrl, duration, baseUrl }: WatchedAss
 <div>
 ${poster && html`<img class="picture" src="${poster.url}" alt="">`}
 ${renderTimeline(waveform)}
-<audio controls preload="none" aria-label="${title}"></audio>
+<audio preload="none" aria-label="${title}"></audio>
+${renderControls(false)}
 ${common.subtitles.length > 0 ? html`<p id="captions"></p>` : undefined}
 </div>
 ${renderChapters(common.chapters)}
@@ -158,6 +160,29 @@ const renderTimeline = (waveform?: MediaUrl): Html =>
 <div class="bubble" hidden><div class="sprite" hidden></div><time></time> <span></span></div>
 </div>`;
 
+/** Icons of the player's buttons in a square of 24: of the state that a press leads to, if it has two. */
+const controlIcons = {
+  play: 'M8 5l11 7l-11 7z',
+  pause: 'M8 5v14 M16 5v14',
+  mute: 'M4 9v6h4l5 4V5L8 9z M16 9a4 4 0 0 1 0 6',
+  unmute: 'M4 9v6h4l5 4V5L8 9z M16 10l5 5 M21 10l-5 5',
+  captions: 'M3 5h18v14H3z M7 14h4 M13 14h4',
+  full: 'M4 9V4h5 M15 4h5v5 M20 15v5h-5 M9 20H4v-5',
+};
+
+const renderControl = (action: string, label: string, icons: (keyof typeof controlIcons)[]): Html =>
+  html`<button type="button" data-action="${action}" aria-label="${label}" title="${label}"><svg viewBox="0 0 24 24" aria-hidden="true">${icons.map((icon) => html`<path d="${controlIcons[icon]}"/>`)}</svg></button>`;
+
+/** Renders the buttons below the seek bar. Their keys are those of the page (`player-keys.ts`). */
+const renderControls = (isVideo: boolean): Html =>
+  html`<div class="controls">
+${renderControl('k', 'Play', ['play', 'pause'])}
+<span class="time"></span>
+${renderControl('m', 'Mute', ['mute', 'unmute'])}
+<input type="range" min="0" max="1" step="0.05" value="1" aria-label="Volume">
+${isVideo ? [renderControl('c', 'Subtitles', ['captions']), renderControl('f', 'Full screen', ['full'])] : undefined}
+</div>`;
+
 /** Renders an image. If the widths of its variants are known (A15), the browser chooses a variant by size (§2). */
 function image({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   const variants = asArray(info.variants).flatMap((each) => {
@@ -173,7 +198,7 @@ function image({ info, title, baseUrl }: WatchedAsset): PlayerView | undefined {
   return {
     source: best,
     body: html`<img class="picture" src="${best.url}" alt="${title}"${
-      measured.length > 1 ? html` srcset="${srcset}" sizes="min(100vw, 72rem)"` : undefined
+      measured.length > 1 ? html` srcset="${srcset}" sizes="min(100vw, max(72rem, 140vh))"` : undefined
     }${size ? html` width="${best.width}" height="${best.height}"` : undefined}>`,
     images: variants,
   };

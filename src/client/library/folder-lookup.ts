@@ -1,0 +1,43 @@
+import { parentOf } from '../../contract/asset.ts';
+import type { AssetRecord } from '../../contract/types.ts';
+import { normalizeUid } from '../../contract/uid.ts';
+import { asCodedError, type CodedError } from '../errors.ts';
+import { isListRefused } from './folder-reader.ts';
+import type { Library } from './library.ts';
+
+/** Returns the folder of an asset: its uid, null at the top level, undefined if it is not known. */
+export type FolderLookup = (asset: AssetRecord) => Promise<string | null | undefined>;
+
+/** What a lookup of folders tells: before it lists many, and if it cannot list them. */
+export type LookupNotices = {
+  onFolderCount(count: number): void;
+  onRefused(error: CodedError): void;
+};
+
+/**
+ * Returns a function that finds the folder of an asset, as it is from now on. If the record does not show it, lists each
+ * folder once. A folder that cannot be listed, as outside of the primary workspace (assumption A26), leaves it unknown.
+ */
+export function createFolderLookup(library: Library, notices: Partial<LookupNotices> = {}): FolderLookup {
+  let listed: Promise<Map<string, string | null>> | undefined;
+  const listAll = async () => {
+    const { tree } = await library.folders();
+    const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
+    notices.onFolderCount?.(parents.length);
+    const folders = new Map<string, string | null>();
+    for await (const { parent, page } of library.folderReader.listEach(parents))
+      for (const { uid } of page) folders.set(normalizeUid(uid), parent === 'root' ? null : parent);
+    return folders;
+  };
+  const withoutFolders = (thrown: unknown) => {
+    if (!isListRefused(thrown)) throw thrown;
+    notices.onRefused?.(asCodedError(thrown));
+    return new Map<string, string | null>();
+  };
+  return async (asset) => {
+    const shown = parentOf(asset);
+    if (shown !== undefined) return shown;
+    listed ??= listAll().catch(withoutFolders);
+    return (await listed).get(normalizeUid(asset.uid));
+  };
+}

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { unguardCell } from '../../src/client/table/guard.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { stoppedClock } from '../support/clock.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
@@ -83,7 +84,7 @@ describe('export and apply', () => {
     edit(path, [1, 'name', 'a2'], [3, 'tags', 'few x y'], [5, 'description', '-']);
     const proxy = await FaultProxy.start(setup.sandbox.url);
     const environment = { MEDIACTL_BASE_URL: proxy.url };
-    const { code, stderr } = await setup.cli.run(['apply', path, '--yes'], { environment });
+    const { code, stderr } = await setup.cli.run(['apply', path, '--yes'], { environment, clock: stoppedClock() });
     expect([code, stderr]).toEqual([0, '6 rows: 3 cells to change in 3 assets; about 6 requests, after 3 to read\n']);
     expect(proxy.methods.sort()).toEqual(['GET', 'GET', 'GET', 'GET', 'PATCH', 'PATCH', 'PATCH']);
     const shown = await setup.cli.json(['ls', '--tag', 'few', '--all', '--sort', 'created_at']);

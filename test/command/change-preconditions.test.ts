@@ -2,6 +2,7 @@ import { mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { setUpChanges } from '../support/change-setup.ts';
+import { stoppedClock } from '../support/clock.ts';
 import { assetUid } from '../support/fake-library.ts';
 import { startProfileCli } from '../support/profile-cli.ts';
 import { isStrict } from '../support/sandbox.ts';
@@ -112,7 +113,7 @@ describe.skipIf(isStrict)('a change by path, name or glob, which has read its as
   ])('%s can be undone without a terminal, since the lookup has read the asset', async (_, methods, args) => {
     const uids = await create('a');
     setup.proxy.requests.length = 0;
-    expect((await run(args())).code).toBe(0);
+    expect((await run(args(), { clock: stoppedClock() })).code).toBe(0);
     expect(
       setup.proxy.requests.filter(({ path }) => path.includes(uids[0] as string)).map(({ method }) => method),
     ).toEqual(methods);

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { isReading } from '../../src/cli/reference/reading-commands.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
+import { stoppedClock } from '../support/clock.ts';
 import {
   type CommandRow,
   commandTable,
@@ -137,7 +138,7 @@ describe('requests of each command', () => {
     'mediactl $args sends the specified request',
     async ({ args, stdin, sends: { query, body, ...first } }) => {
       const { requests, run } = await startUser();
-      expect(await run(args, { stdin })).toMatchObject({ code: 0 });
+      expect(await run(args, { stdin, clock: stoppedClock() })).toMatchObject({ code: 0 });
       const expected: SpecifiedRequest = { ...first, path: v1 + first.path };
       const found = requests.find(({ method, path }) => method === expected.method && path === expected.path);
       expect(found).toMatchObject(expected);

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { isLinux } from '../../src/contract/platform.ts';
 import { Cli } from '../support/cli.ts';
-import { acceleratedClockInProcess } from '../support/clock.ts';
+import { acceleratedClockInProcess, stoppedClock } from '../support/clock.ts';
 import type { FakeAsset, LibraryOptions } from '../support/fake-library.ts';
 import { FakeService, handleThen, respondWithError } from '../support/fake-service.ts';
 
@@ -63,7 +63,9 @@ function move(from: string, to: string): void {
 
 async function sync(...args: string[]) {
   requests = [];
-  const { code, stdout, stderr } = await cli.run(['sync', directory, '/F', '--json', ...args]);
+  const { code, stdout, stderr } = await cli.run(['sync', directory, '/F', '--json', ...args], {
+    clock: stoppedClock(),
+  });
   const records: { path: string; outcome: string; moved_from?: string }[] = stdout ? JSON.parse(stdout) : [];
   const outcomes = Object.fromEntries(records.map(({ path, outcome }) => [path.slice(directory.length + 1), outcome]));
   return { code, stderr, records, outcomes };

@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/sdk/index.ts';
 import { Cli } from '../support/cli.ts';
+import { stoppedClock } from '../support/clock.ts';
 import { testKey } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -17,10 +18,13 @@ const [main, side, own, foreign, folder, sideFolder] = [1, 2, 3, 4, 5, 6].map(ui
   string,
 ];
 
-type LibraryShape = { showsPlaces?: boolean; contentOf?: (folder: string) => object[] };
+type LibraryShape = { showsPlaces?: boolean; contentOf?: (folder: string) => object[]; refusals?: number };
 
-/** Starts a service with two workspaces, of which Main is primary, a folder in each, and an asset in each. */
-async function startLibrary({ showsPlaces = true, contentOf = () => [] }: LibraryShape = {}) {
+/**
+ * Starts a service with two workspaces, of which Main is primary, a folder in each, and an asset in each. It answers the
+ * first `refusals` deletions with 429.
+ */
+async function startLibrary({ showsPlaces = true, contentOf = () => [], refusals = 0 }: LibraryShape = {}) {
   const record = (uid: string, workspace: string, parent: string | null = null) => ({
     ...{ uid, name: `${uid[0]}.mp4`, tags: [], status: 'ready' },
     ...(showsPlaces && { workspace_uid: workspace, parent }),
@@ -39,6 +43,7 @@ async function startLibrary({ showsPlaces = true, contentOf = () => [] }: Librar
         ],
       };
     if (method === 'DELETE') {
+      if (refusals-- > 0) return { status: 429, headers: { 'retry-after': '1' }, body: { error: {} } };
       folders = folders.filter(({ uid }) => !path.includes(uid));
       assets = assets.filter(({ uid }) => !path.includes(uid));
       return { status: 204 };
@@ -88,7 +93,7 @@ describe('an asset goes only into a folder of its own workspace', () => {
 });
 
 it('rm -r of a path needs no --any-workspace where records show no workspace', async () => {
-  const inside = { uid: own, name: 'a', tags: [] };
+  const inside = { uid: own, name: '3.mp4', tags: [] };
   const library = await startLibrary({
     showsPlaces: false,
     contentOf: (parent) => (parent === folder && library.writes().length === 0 ? [inside] : []),
@@ -125,13 +130,20 @@ describe('a folder is deleted only after somebody has looked into it', () => {
     expect(writes()).toHaveLength(1);
   });
 
+  it('the package deletes a folder with content also if the deletion has to wait for the rate limit', async () => {
+    const inside = [{ uid: own, name: 'a', parent: folder }];
+    const { client, writes } = await startLibrary({ contentOf: () => inside, refusals: 1 });
+    await client.folders.remove('/F', { recursive: true });
+    expect(writes()).toHaveLength(2);
+  });
+
   it('the writer looks into it once more before it is deleted', async () => {
     let looks = 0;
     const late = { uid: own, name: 'a', parent: folder };
     const { cli, writes } = await startLibrary({
       contentOf: (parent) => (parent !== folder || looks++ === 0 ? [] : [late]),
     });
-    const { code, stderr } = await cli.run(['rm', '/F', '--yes']);
+    const { code, stderr } = await cli.run(['rm', '/F', '--yes'], { clock: stoppedClock() });
     expect([code, writes()], stderr).toEqual([6, []]);
     expect(stderr).toContain('/F was not deleted');
   });

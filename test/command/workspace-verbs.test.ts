@@ -325,7 +325,9 @@ describe('the package', () => {
   ] as const)(
     'assets.move puts an asset of its own workspace only into a folder, where it is %s: %s',
     async (cell, uid, count) => {
-      const { client, requests } = await openIn(cells[cell]);
+      const { workspaces, assets } = cells[cell];
+      const inFolder = assets.map((each) => ({ ...each, parent: uidOf(7) }));
+      const { client, requests } = await openIn({ workspaces, assets: inFolder });
       await client.assets.find('clip.mp4'); // from here on, the client has seen the workspaces
       const moved = client.assets.move(uid, '/');
       if (count > 0) await moved;

@@ -31,6 +31,9 @@ export function acceleratedClock({ speed = 100 } = {}): Clock & { sleptMs: numbe
   };
 }
 
+/** Creates a clock on which no time passes, so that what a command has read is never too old, however slow the machine. */
+export const stoppedClock = (at = Date.now()): Clock => ({ ...systemClock, now: () => at, steady: () => 0 });
+
 /** Returns a clock on which `--stop-at 1h`, or any later time, is reached at the given moment. */
 export function clockWithStopTime(clock: Clock, reached: Promise<void>): Clock {
   const almostOneHourMs = 3_500_000;

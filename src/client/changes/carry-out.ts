@@ -19,7 +19,7 @@ import { changeFolder } from './folder-writes.ts';
 import { patchOf } from './items.ts';
 import { editLock, lookAndWrite } from './look-and-write.ts';
 import { type AcceptedContent, assertDeletable } from './places.ts';
-import { asPlanned, type FolderAccess, isStillThere, readUnwritten, type Unwritten } from './present-values.ts';
+import { asPlanned, type FolderAccess, readUnchanged, readUnwritten, type Unwritten } from './present-values.ts';
 import { readBack, type WriteResult, type Written } from './read-back.ts';
 import { createReceiptUpdate, stateErrorOf } from './receipt-update.ts';
 import { effectOf, isEmptyEdit, joinEdits } from './tag-change.ts';
@@ -282,9 +282,12 @@ async function writeUnchanged(
   // An item that was not read has nothing to be compared with, unless it may be written already.
   const isRead = isStale && (item.before !== null || item.state === 'unknown');
   if (item.after === null) {
-    if (isRead && !(await isStillThere(api, deps.folders, item))) return { isReadBack: true };
-    if (item.kind === 'folder' && acceptsContent !== 'any')
-      assertDeletable(item.name ?? item.uid, await lookInto(api, item.uid), acceptsContent);
+    const present = isRead ? await readUnchanged(api, deps.folders, item) : undefined;
+    if (present && !present.asset && !present.folder) return { isReadBack: true };
+    if (item.kind === 'folder' && acceptsContent !== 'any') {
+      const content = present?.folder?.children.length ? 'assets' : await lookInto(api, item.uid);
+      assertDeletable(item.name ?? item.uid, content, acceptsContent);
+    }
     await send(null);
     return deleteItem(api, deps.folders, item, collection).catch((error): Written => {
       if (!acceptsMissing || asCodedError(error).kind !== 'notFound') throw error;

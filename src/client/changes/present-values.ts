@@ -4,7 +4,6 @@ import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { CodedError } from '../errors.ts';
 import type { FolderLookup } from '../library/folder-lookup.ts';
-import { lookInto } from '../library/folder-reader.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { FetchedTree } from '../library/library.ts';
 import type { StoredItem } from './change-item.ts';
@@ -87,15 +86,14 @@ export async function readUnwritten(api: Api, folders: FolderAccess, item: Store
 }
 
 /**
- * Returns false if an item that is to be deleted does not exist any more.
+ * Returns an item that is to be deleted as it is now, without fields if it does not exist any more.
  *
- * @throws CodedError `changed_meanwhile` if others have changed it, or the folder is not empty
+ * @throws CodedError `changed_meanwhile` if others have changed it
  */
-export async function isStillThere(api: Api, folders: FolderAccess, item: StoredItem): Promise<boolean> {
-  const { uid, before } = item;
+export async function readUnchanged(api: Api, folders: FolderAccess, item: StoredItem): Promise<PresentItem> {
+  const { before } = item;
   const { asset, folder } = await readItem(api, folders, item);
-  if (!asset && !folder) return false;
-  if (before === null) return true;
+  if ((!asset && !folder) || before === null) return { asset, folder };
   const values: JsonObject = folder
     ? folderValuesOf(folder)
     : await fetchValues(api, folders, asset as AssetRecord, Object.keys(before));
@@ -103,16 +101,16 @@ export async function isStillThere(api: Api, folders: FolderAccess, item: Stored
   const changed = api.assets.findDifferences(shown, values);
   if (changed.length > 0)
     throw changedMeanwhile(item, Object.fromEntries(changed.map((field) => [field, values[field]])));
-  if (folder && (folder.children.length > 0 || (await lookInto(api, uid)) === 'assets'))
-    throw changedMeanwhile(item, { content: 'not empty' });
-  return true;
+  return { asset, folder };
 }
+
+type PresentItem = { asset?: AssetRecord | undefined; folder?: FolderNode | undefined };
 
 async function readItem(
   api: Api,
   folders: FolderAccess,
   { kind, uid }: Pick<StoredItem, 'kind' | 'uid'>,
-): Promise<{ asset?: AssetRecord | undefined; folder?: FolderNode | undefined }> {
+): Promise<PresentItem> {
   if (kind === 'asset') return { asset: await getIfExists(api.assets, uid) };
   return { folder: (await folders.fetchTree(api)).find(uid) };
 }

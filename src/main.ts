@@ -7,8 +7,8 @@ import { exitCodes } from './cli/error-hints.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
 import { openTty } from './cli/terminal/tty.ts';
 import { CodedError } from './client/errors.ts';
-import { systemClock } from './contract/clock.ts';
-import { hideSqliteWarning } from './contract/sqlite.ts';
+import { systemClock } from './shared/clock.ts';
+import { hideSqliteWarning } from './shared/sqlite.ts';
 
 /** Time for output to be flushed once the command has ended. */
 const exitGraceMs = 1_000;

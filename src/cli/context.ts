@@ -11,9 +11,9 @@ import { LocalState } from '../client/open/local-state.ts';
 import { type LibraryPorts, type OpenedLibrary, openApi, openLibrary } from '../client/open/open-library.ts';
 import type { Processes } from '../client/processes.ts';
 import { OwnFiles } from '../client/upload/sources/own-files.ts';
-import type { Clock } from '../contract/clock.ts';
-import { describeRateLimit, formatWait, pluralize } from '../contract/figures.ts';
-import { escapeControls } from '../contract/sanitize.ts';
+import type { Clock } from '../shared/clock.ts';
+import { describeRateLimit, formatWait, pluralize } from '../shared/figures.ts';
+import { escapeControls } from '../shared/sanitize.ts';
 import {
   type Account,
   assertKey,

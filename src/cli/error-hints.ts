@@ -1,8 +1,8 @@
 import { type ErrorCode, type ErrorKind, errorTable, type Subcode, subcodeTable } from '../client/error-table.ts';
 import type { CodedError, Explanation, Remedies, Remedy } from '../client/errors.ts';
 import type { UploadEvent } from '../client/upload/session/events.ts';
-import { asObject } from '../contract/json-values.ts';
-import { quoteForShell } from '../contract/sanitize.ts';
+import { asObject } from '../shared/json-values.ts';
+import { quoteForShell } from '../shared/sanitize.ts';
 import { nextStepFor } from './profile-in-commands.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
 

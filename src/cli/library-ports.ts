@@ -1,6 +1,6 @@
 import type { ChangeNotice } from '../client/changes/carry-out.ts';
 import type { LibraryPorts } from '../client/open/open-library.ts';
-import { escapeControls } from '../contract/sanitize.ts';
+import { escapeControls } from '../shared/sanitize.ts';
 import type { Context } from './context.ts';
 
 /** Returns the questions, words and caches of the command line for a library. Their code is loaded when it is needed. */

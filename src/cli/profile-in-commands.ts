@@ -1,4 +1,4 @@
-import { quoteForShell } from '../contract/sanitize.ts';
+import { quoteForShell } from '../shared/sanitize.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
 
 /** Words that follow the name of the program in a sentence, such as "another mediactl process". */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { asCodedError, type CodedError, usageError } from '../client/errors.ts';
-import { escapeControls } from '../contract/sanitize.ts';
+import { escapeControls } from '../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Context as CommandContext, Host } from './context.ts';
 import { type ExitCode, exitCodeOf, exitCodes } from './error-hints.ts';

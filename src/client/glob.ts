@@ -1,8 +1,8 @@
-import { isGlobstar, unescapeGlob } from '../contract/glob.ts';
+import { isGlobstar, unescapeGlob } from '../shared/glob.ts';
 import { usageError } from './errors.ts';
 
 /*
- * The text of globs as the user enters them (the language: src/contract/glob.ts): their alternatives, and the directory
+ * The text of globs as the user enters them (the language: src/shared/glob.ts): their alternatives, and the directory
  * in which each is searched.
  */
 

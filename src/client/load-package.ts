@@ -1,4 +1,4 @@
-import { loadSqlite, type SqlDatabase } from '../contract/sqlite.ts';
+import { loadSqlite, type SqlDatabase } from '../shared/sqlite.ts';
 import { CodedError } from './errors.ts';
 
 /** Loads a package that is installed beside mediactl. @throws CodedError `incomplete_install` (exit 1) if it is missing */

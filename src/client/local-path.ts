@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
-import { isWindows } from '../contract/platform.ts';
+import { isWindows } from '../shared/platform.ts';
 
 /*
  * The boundary between local paths and paths of the library. Local paths are those of the system, with backslashes on

@@ -1,8 +1,8 @@
 import { existsSync, lstatSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Clock, systemClock } from '../contract/clock.ts';
-import { backoff, pollUntil } from '../contract/retry.ts';
+import { type Clock, systemClock } from '../shared/clock.ts';
+import { backoff, pollUntil } from '../shared/retry.ts';
 import { CodedError } from './errors.ts';
 import { openSqlite } from './load-package.ts';
 import { stateError, stateFailure } from './state-error.ts';

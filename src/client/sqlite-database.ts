@@ -1,8 +1,8 @@
 import { closeSync, fdatasync, fstatSync, openSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Clock } from '../contract/clock.ts';
-import { rollBack, type SqlDatabase, type SqlStatement } from '../contract/sqlite.ts';
+import type { Clock } from '../shared/clock.ts';
+import { rollBack, type SqlDatabase, type SqlStatement } from '../shared/sqlite.ts';
 import { retryUntilAcquired } from './lock.ts';
 import { isBusy, stateError, stateFailure } from './state-error.ts';
 

@@ -1,7 +1,7 @@
 import { link, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isWindows } from '../contract/platform.ts';
+import { isWindows } from '../shared/platform.ts';
 import { causeOf } from './error-table.ts';
 import { CodedError } from './errors.ts';
 import { isDirectory, pathExists } from './local-path.ts';

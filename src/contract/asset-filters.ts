@@ -1,6 +1,6 @@
+import { asObject, asText, parseTimestamp } from '../shared/json-values.ts';
 import { parentOf } from './asset.ts';
 import { assetStatuses, assetTypes } from './asset-values.ts';
-import { asObject, asText, parseTimestamp } from './json-values.ts';
 import type { Collection } from './paths.ts';
 import type { AssetRecord } from './types.ts';
 import { isSameUid } from './uid.ts';

@@ -1,5 +1,5 @@
+import { asArray, asObject, asText } from '../shared/json-values.ts';
 import { fieldNamesFor, type NameOverrides } from './assumptions.ts';
-import { asArray, asObject, asText } from './json-values.ts';
 import type { AssetRecord } from './types.ts';
 import { isUid } from './uid.ts';
 

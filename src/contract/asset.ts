@@ -1,4 +1,4 @@
-import { asNumber, asObject, asText } from './json-values.ts';
+import { asNumber, asObject, asText } from '../shared/json-values.ts';
 import { toSlug } from './slug.ts';
 import type { AssetRecord } from './types.ts';
 

@@ -1,4 +1,4 @@
-import { asText, parseJsonOrUndefined } from './json-values.ts';
+import { asText, parseJsonOrUndefined } from '../shared/json-values.ts';
 
 /** Maps Latin letters that Unicode does not decompose to their transliterations. */
 const transliterations: Record<string, string> = {

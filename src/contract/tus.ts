@@ -1,4 +1,4 @@
-import { normalizeName } from './json-values.ts';
+import { normalizeName } from '../shared/json-values.ts';
 
 /* Constants and headers of the upload protocol (§4 Upload, TUS). */
 

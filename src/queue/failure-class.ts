@@ -1,9 +1,9 @@
 import type { ErrorKind } from '../client/error-table.ts';
 import { type CodedError, endsTheRun } from '../client/errors.ts';
 import { isInterruption } from '../client/upload/session/file-outcome.ts';
-import type { Clock } from '../contract/clock.ts';
-import { asArray, asObject } from '../contract/json-values.ts';
-import { backoff } from '../contract/retry.ts';
+import type { Clock } from '../shared/clock.ts';
+import { asArray, asObject } from '../shared/json-values.ts';
+import { backoff } from '../shared/retry.ts';
 import { type QueueClient, type QueueJob, rootOf } from './queue-client.ts';
 import { workerNames } from './queue-status.ts';
 

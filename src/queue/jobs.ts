@@ -1,7 +1,7 @@
 import { CodedError } from '../client/errors.ts';
 import type { Uploaded } from '../client/upload/session/file-outcome.ts';
 import type { GivenMetadata } from '../client/upload/sources/upload-file.ts';
-import { asNumber, asObject, asText, parseJsonOrUndefined } from '../contract/json-values.ts';
+import { asNumber, asObject, asText, parseJsonOrUndefined } from '../shared/json-values.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { TaskResult } from './task.ts';
 

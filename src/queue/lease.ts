@@ -1,5 +1,5 @@
 import { CodedError } from '../client/errors.ts';
-import type { Clock } from '../contract/clock.ts';
+import type { Clock } from '../shared/clock.ts';
 
 /**
  * Expiring lock that a worker holds on one file and renews by heartbeat. Check it before every send or write,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { CodedError } from '../client/errors.ts';
-import { retryUntil, withGrace, withTimeout } from '../contract/retry.ts';
+import { retryUntil, withGrace, withTimeout } from '../shared/retry.ts';
 import type { QueueAddress } from './queue-address.ts';
 import { QueueClient, type QueueClientDeps } from './queue-client.ts';
 import { parseServerInfo } from './server-info.ts';

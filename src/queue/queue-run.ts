@@ -24,7 +24,7 @@ import {
   type UploadFile,
   userMetadataOf,
 } from '../client/upload/sources/upload-file.ts';
-import { startAge } from '../contract/clock.ts';
+import { startAge } from '../shared/clock.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';

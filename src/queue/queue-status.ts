@@ -1,4 +1,4 @@
-import { asObject } from '../contract/json-values.ts';
+import { asObject } from '../shared/json-values.ts';
 import { type JobState, parseFailure } from './jobs.ts';
 import { type QueueClient, type QueueJob, type RootQueue, rootOf } from './queue-client.ts';
 

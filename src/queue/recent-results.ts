@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts';
+import type { Clock } from '../shared/clock.ts';
 import type { SharedStore } from './shared-store.ts';
 
 /** Maximum age of results that are written again after a failover. It is longer than the lag of a replica. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import type { Clock } from '../contract/clock.ts';
+import type { Clock } from '../shared/clock.ts';
 
 /** Runs a request, and retries it while the store is down. The request must be idempotent. */
 export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;

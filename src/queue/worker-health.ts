@@ -1,6 +1,6 @@
 import { asCodedError, CodedError } from '../client/errors.ts';
-import type { Clock } from '../contract/clock.ts';
-import { pollUntil, withGrace } from '../contract/retry.ts';
+import type { Clock } from '../shared/clock.ts';
+import { pollUntil, withGrace } from '../shared/retry.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
 import type { Roots } from './roots.ts';
 import { parseTask, serviceMismatch, type UploadTask } from './task.ts';

@@ -8,8 +8,8 @@ import { createOutcome, type FileOutcome } from '../client/upload/session/file-o
 import { FirstCreation } from '../client/upload/session/first-creation.ts';
 import { hasCredentials, parseSourceUrl } from '../client/upload/sources/source-url.ts';
 import { fileAt, isHttpUrl } from '../client/upload/sources/upload-file.ts';
-import type { Clock } from '../contract/clock.ts';
-import { pollUntil, retryUntil, withGrace, withTimeout } from '../contract/retry.ts';
+import type { Clock } from '../shared/clock.ts';
+import { pollUntil, retryUntil, withGrace, withTimeout } from '../shared/retry.ts';
 import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';
 import { displayPathOf, parseFailure, parseReceipt, toTaskResult } from './jobs.ts';
 import { Lease } from './lease.ts';

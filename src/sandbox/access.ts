@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { cors } from 'hono/cors';
-import { isLoopbackHost } from '../contract/bounded-server.ts';
+import { isLoopbackHost } from '../shared/bounded-server.ts';
 import { apiPrefix, type Env, playbackPath } from './http.ts';
 import { descriptionPath } from './openapi.ts';
 import { queryNames } from './routes/schemas.ts';

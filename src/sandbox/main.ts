@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isWindows } from '../contract/platform.ts';
-import { hideSqliteWarning } from '../contract/sqlite.ts';
+import { isWindows } from '../shared/platform.ts';
+import { hideSqliteWarning } from '../shared/sqlite.ts';
 import { readWatchScripts } from '../web/watch/server/page.ts';
 import { createSandbox } from './create.ts';
 import { ensureCredentials, writeJsonAtomically } from './credentials.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { ConnectionLimits } from '../contract/bounded-server.ts';
-import type { Clock } from '../contract/clock.ts';
-import { parseJsonOrUndefined } from '../contract/json-values.ts';
+import type { ConnectionLimits } from '../shared/bounded-server.ts';
+import type { Clock } from '../shared/clock.ts';
+import { parseJsonOrUndefined } from '../shared/json-values.ts';
 import type { WatchScripts } from '../web/watch/server/page.ts';
 
 const count = z.int().nonnegative();

@@ -1,4 +1,4 @@
-import { systemClock } from '../contract/clock.ts';
+import { systemClock } from '../shared/clock.ts';
 import { Credits } from './credits.ts';
 import { Faults } from './faults/faults.ts';
 import { Files } from './files.ts';

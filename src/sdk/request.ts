@@ -1,5 +1,5 @@
 import { resolveApiPath } from '../client/api/api-path.ts';
-import { parseJsonOrUndefined } from '../contract/json-values.ts';
+import { parseJsonOrUndefined } from '../shared/json-values.ts';
 import { assertArgument, method as methodSchema, requestOptions, text as textSchema } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type { Client } from './public-types.ts';

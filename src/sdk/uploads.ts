@@ -16,7 +16,7 @@ import { type FolderResolver, fileAt, targetPathOf, type UploadFile } from '../c
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import { alreadyUploading } from '../client/upload/store/upload-store.ts';
 import { isUid } from '../contract/uid.ts';
-import type { SuccessOutcome } from '../contract/upload-outcomes.ts';
+import type { SuccessOutcome } from '../shared/upload-outcomes.ts';
 import { assertArgument, text } from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type { DirectoryOptions, DirectoryResult, Notice, UploadProgress, UploadResult } from './public-types.ts';

@@ -3,7 +3,7 @@ import { dirname, join, normalize } from 'node:path';
 import { expect, it } from 'vitest';
 import { exitCodes } from '../../src/cli/error-hints.ts';
 import { environmentRows, topics } from '../../src/cli/reference/topics.ts';
-import { leftovers } from '../../src/contract/leftovers.ts';
+import { leftovers } from '../../src/shared/leftovers.ts';
 import { anchorsIn, commandsIn, docsPages, linksIn, readPage, repository, userPages } from '../support/manual.ts';
 
 const allPages = [

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { editCells, readRows, setUpChanges } from '../support/change-setup.ts';
 import { writeCsv } from '../support/csv.ts';
 import { respondWith } from '../support/fault-proxy.ts';

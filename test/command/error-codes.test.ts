@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openAccountLibrary } from '../../src/cli/commands/page/account-library.ts';
 import type { ErrorRecord } from '../../src/cli/error-hints.ts';
 import { tryLock } from '../../src/client/lock.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { EventBroadcaster } from '../../src/web/browse/server/event-broadcaster.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';

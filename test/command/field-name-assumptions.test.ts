@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClockInProcess } from '../support/clock.ts';
 import { assetUid, createLibrary, testKey, workspaceUid } from '../support/fake-library.ts';

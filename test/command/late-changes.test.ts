@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
-import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import {

@@ -15,7 +15,7 @@ import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { CodedError } from '../../src/client/errors.ts';
-import { isLinux } from '../../src/contract/platform.ts';
+import { isLinux } from '../../src/shared/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorOf } from '../support/errors.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { isLinux } from '../../src/contract/platform.ts';
+import { isLinux } from '../../src/shared/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClockInProcess, stoppedClock } from '../support/clock.ts';
 import type { FakeAsset, LibraryOptions } from '../support/fake-library.ts';

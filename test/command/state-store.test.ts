@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { SqlDatabase } from '../../src/contract/sqlite.ts';
+import type { SqlDatabase } from '../../src/shared/sqlite.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { errorInTable, errorOf } from '../support/errors.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
-import { plannedOutcomes } from '../../src/contract/upload-outcomes.ts';
+import { plannedOutcomes } from '../../src/shared/upload-outcomes.ts';
 import { databaseContents } from '../support/state-database.ts';
 import { buildState, filesToUpload, generateState, kindNames, type PlannedFile } from '../support/upload-states.ts';
 

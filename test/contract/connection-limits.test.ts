@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { ConnectionLimits } from '../../src/contract/bounded-server.ts';
+import type { ConnectionLimits } from '../../src/shared/bounded-server.ts';
 import { rawHttp } from '../support/raw-http.ts';
 import { rawSocket, requestHead } from '../support/raw-socket.ts';
 import { startSandbox } from '../support/sandbox.ts';

@@ -7,7 +7,7 @@ import { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { openRclone, type RcloneFiles } from '../../src/client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { bundle } from '../support/bundle.ts';
 import { inherited } from '../support/environment.ts';
 import { recordedError } from '../support/errors.ts';

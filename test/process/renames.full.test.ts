@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isLinux } from '../../src/contract/platform.ts';
+import { isLinux } from '../../src/shared/platform.ts';
 import { Cli } from '../support/cli.ts';
 import { FakeService } from '../support/fake-service.ts';
 import { mediactlCommand, startProcess } from '../support/spawn.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterAll, beforeAll, beforeEach } from 'vitest';
-import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { Cli, type CliOptions } from './cli.ts';
 import { parseStrictCsv, writeCsv } from './csv.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';

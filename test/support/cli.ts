@@ -8,7 +8,7 @@ import { libraryPorts } from '../../src/cli/library-ports.ts';
 import { buildCommandTree, runProgram } from '../../src/cli/program.ts';
 import { resolveSettings } from '../../src/cli/settings/settings.ts';
 import { Terminal } from '../../src/cli/terminal/terminal.ts';
-import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { isOptionalClock } from './clock.ts';
 import { inherited } from './environment.ts';
 import { countInProcessRun, executable, mediactlCommand } from './spawn.ts';

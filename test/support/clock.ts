@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 
 const optionalClocks = new WeakSet<Clock>();
 

@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { systemClock } from '../../src/contract/clock.ts';
 import { openQueueClient } from '../../src/queue/open-queue-client.ts';
 import { parseQueueAddress } from '../../src/queue/queue-address.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 
 /** Opens a queue for the current test, which closes it. */
 export async function openTestQueue(address: string) {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { hangMs } from './hang.ts';
 import { assertConformsToOpenApi } from './openapi-check.ts';
 import type { TestSandbox } from './sandbox.ts';

@@ -1,4 +1,4 @@
-import { loadSqlite } from '../../src/contract/sqlite.ts';
+import { loadSqlite } from '../../src/shared/sqlite.ts';
 
 /**
  * Opens a database as another program would. Uses the same SQLite as mediactl: two of them in one process would not see

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { SqlDatabase } from '../../src/contract/sqlite.ts';
+import type { SqlDatabase } from '../../src/shared/sqlite.ts';
 import { openDatabase } from './sqlite.ts';
 
 /* Opens the database of a state folder as another program, to inspect or corrupt it. */

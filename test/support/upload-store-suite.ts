@@ -23,7 +23,7 @@ import {
   LocalUploadStore,
   type UploadStore,
 } from '../../src/client/upload/store/upload-store.ts';
-import type { Clock } from '../../src/contract/clock.ts';
+import type { Clock } from '../../src/shared/clock.ts';
 import { acceleratedClock } from './clock.ts';
 import { errorInTable, seenError } from './errors.ts';
 import { FakeService } from './fake-service.ts';

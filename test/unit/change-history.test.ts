@@ -3,7 +3,7 @@ import { ChangeHistory } from '../../src/client/changes/change-history.ts';
 import type { ChangeItem } from '../../src/client/changes/change-item.ts';
 import type { SqlValue } from '../../src/client/sqlite-database.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 
 const service = 'https://service.example';
 const plan = { command: 'tag', summary: 'add tag sea', service, workspace: null, profile: null, requestCount: 40 };

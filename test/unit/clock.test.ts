@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 
 it('the system clock sleeps longer than the maximum timer delay of Node.js, until it is aborted', async () => {
   const maxTimerMs = 2 ** 31 - 1;

@@ -45,7 +45,7 @@ async function runUntilPowerLoss(statements: string): Promise<{ state: string; t
     import { Receipts } from './src/client/upload/store/receipts.ts';
     import { StateDatabase } from './src/client/upload/store/state-database.ts';
     import { LocalUploadStore } from './src/client/upload/store/upload-store.ts';
-    import { systemClock } from './src/contract/clock.ts';
+    import { systemClock } from './src/shared/clock.ts';
     const [entry, receipt, plan, item] = ${JSON.stringify([openEntry, receipt, plan, item])};
     const database = await StateDatabase.open('state');
     const [store, receipts, history] = [

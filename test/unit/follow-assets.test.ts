@@ -5,7 +5,7 @@ import { Transport } from '../../src/client/http/transport.ts';
 import { FolderReader } from '../../src/client/library/folder-reader.ts';
 import { type FollowEvent, followAssets } from '../../src/client/library/follow-assets.ts';
 import { ListScope, WorkspaceInUse } from '../../src/client/library/workspace-in-use.ts';
-import { type Clock, systemClock } from '../../src/contract/clock.ts';
+import { type Clock, systemClock } from '../../src/shared/clock.ts';
 import { numberedUid } from '../support/fake-library.ts';
 import { respond, startServer } from '../support/http-server.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { expandBraces, isGlob, splitGlob } from '../../src/client/glob.ts';
-import { compileGlobs } from '../../src/contract/glob.ts';
+import { compileGlobs } from '../../src/shared/glob.ts';
 
 /* The language of globs, for local paths and for paths of the library. */
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { asArray, asNumber, asObject, asText, parseTimestamp } from '../../src/contract/json-values.ts';
 import { isSameUid, isUid } from '../../src/contract/uid.ts';
+import { asArray, asNumber, asObject, asText, parseTimestamp } from '../../src/shared/json-values.ts';
 
 describe('JSON value parsing', () => {
   it.each([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { toKeychainFailure } from '../../src/cli/account/keychain.ts';
 import { CodedError } from '../../src/client/errors.ts';
-import { TimeoutError } from '../../src/contract/retry.ts';
+import { TimeoutError } from '../../src/shared/retry.ts';
 
 /* The causes that users read, by the messages of the keychains that no test can reach here. */
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftBy, leftovers } from '../../src/contract/leftovers.ts';
+import { leftBy, leftovers } from '../../src/shared/leftovers.ts';
 
 /*
  * What programs leave beside media. Each rule has names that it leaves out, and one like them that it does not. A name

@@ -5,7 +5,6 @@ import { causeOf, type ErrorCode, type Subcode } from '../../src/client/error-ta
 import { CodedError } from '../../src/client/errors.ts';
 import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
-import { systemClock } from '../../src/contract/clock.ts';
 import { classifyFailure } from '../../src/queue/failure-class.ts';
 import { parseFailure } from '../../src/queue/jobs.ts';
 import { Lease } from '../../src/queue/lease.ts';
@@ -15,6 +14,7 @@ import type { QueueClient } from '../../src/queue/queue-client.ts';
 import { Roots } from '../../src/queue/roots.ts';
 import { parseTask, taskId, type UploadTask } from '../../src/queue/task.ts';
 import { WorkerHealth } from '../../src/queue/worker-health.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { errorInTable, seenError } from '../support/errors.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -4,7 +4,7 @@ import { Transport } from '../../src/client/http/transport.ts';
 import { ReadyWatch } from '../../src/client/upload/batch/ready-watch.ts';
 import { createOutcome } from '../../src/client/upload/session/file-outcome.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { respond, startServer } from '../support/http-server.ts';
 
 const uid = '00000000-0000-4000-8000-000000000001';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/contract/clock.ts';
-import { backoff, pollUntil, retryUntil, TimeoutError, withGrace, withTimeout } from '../../src/contract/retry.ts';
+import { systemClock } from '../../src/shared/clock.ts';
+import { backoff, pollUntil, retryUntil, TimeoutError, withGrace, withTimeout } from '../../src/shared/retry.ts';
 
 /** Clock that records delays and does not sleep. */
 const recordingClock = () => {

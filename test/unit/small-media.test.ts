@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { PlaybackApi } from '../../src/client/api/playback.ts';
 import { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { startServer } from '../support/http-server.ts';
 
 const neverAborted = new AbortController().signal;

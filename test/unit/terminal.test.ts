@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runJq } from '../../src/cli/output/jq.lazy.ts';
 import { Redactor } from '../../src/cli/terminal/redactor.ts';
-import { formatBytes, formatDuration } from '../../src/contract/figures.ts';
-import { displayText, escapeControls, relativeTime } from '../../src/contract/sanitize.ts';
+import { formatBytes, formatDuration } from '../../src/shared/figures.ts';
+import { displayText, escapeControls, relativeTime } from '../../src/shared/sanitize.ts';
 import { hangMs } from '../support/hang.ts';
 
 describe('escapeControls', () => {

@@ -11,10 +11,10 @@ import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../src/client/upload/store/upload-entry.ts';
 import type { ListableUploadStore } from '../../src/client/upload/store/upload-store.ts';
-import { systemClock } from '../../src/contract/clock.ts';
 import { Lease } from '../../src/queue/lease.ts';
 import type { UploadTask } from '../../src/queue/task.ts';
 import { UploadAttempt } from '../../src/queue/upload-attempt.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { pseudoRandomBytes } from '../support/files.ts';
 import { respond, startServer } from '../support/http-server.ts';
 

@@ -1,4 +1,5 @@
 import { expect, expectTypeOf, it } from 'vitest';
+import type { UploadResult } from '../../src/sdk/public-types.ts';
 import {
   keptOutcomes,
   outcomeNames,
@@ -7,8 +8,7 @@ import {
   type SuccessOutcome,
   type UploadOutcome,
   uploadOutcomes,
-} from '../../src/contract/upload-outcomes.ts';
-import type { UploadResult } from '../../src/sdk/public-types.ts';
+} from '../../src/shared/upload-outcomes.ts';
 
 const namesWhere = (isTrue: (row: (typeof uploadOutcomes)[UploadOutcome]) => boolean) =>
   outcomeNames.filter((name) => isTrue(uploadOutcomes[name]));

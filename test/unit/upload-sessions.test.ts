@@ -7,7 +7,7 @@ import { errorRecord } from '../../src/cli/error-hints.ts';
 import { UploadSessionsApi } from '../../src/client/api/upload-sessions.ts';
 import type { CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
-import { systemClock } from '../../src/contract/clock.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { respond } from '../support/http-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

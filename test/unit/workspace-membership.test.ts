@@ -4,8 +4,8 @@ import { type SelectionPorts, selectAssets } from '../../src/client/library/sele
 import type { FoundBy, WorkspaceChoice } from '../../src/client/library/workspace-in-use.ts';
 import { LocalState } from '../../src/client/open/local-state.ts';
 import { openLibrary } from '../../src/client/open/open-library.ts';
-import { systemClock } from '../../src/contract/clock.ts';
 import { isUid } from '../../src/contract/uid.ts';
+import { systemClock } from '../../src/shared/clock.ts';
 import { testKey } from '../support/fake-library.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

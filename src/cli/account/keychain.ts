@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { ErrorCode } from '../../client/error-table.ts';
 import { CodedError } from '../../client/errors.ts';
 import { type Processes, withoutSecrets } from '../../client/processes.ts';
-import { TimeoutError, withTimeout } from '../../contract/retry.ts';
+import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 
 /** A call to the keychain, as the keychain process reads it from stdin. `write` returns what is then stored. */
 export type KeychainRequest = { account: string } & KeychainCall;

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '../../client/http/api-request.ts';
-import { pluralize } from '../../contract/figures.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
+import { pluralize } from '../../shared/figures.ts';
+import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { type Column, listBy, type Result } from '../output/result.ts';
 

@@ -11,8 +11,8 @@ import {
   looksLikeFile,
   withoutFolderPrefix,
 } from '../../client/library/library-paths.ts';
-import { displayText, quoteForShell } from '../../contract/sanitize.ts';
 import { isUid, isUidPrefix } from '../../contract/uid.ts';
+import { displayText, quoteForShell } from '../../shared/sanitize.ts';
 import type { CommandOutcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ensureFolder, type PlacedFolder } from '../library/folder-changes.ts';

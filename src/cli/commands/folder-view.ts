@@ -1,6 +1,6 @@
 import type { FolderNode } from '../../client/library/folder-tree.ts';
-import { displayText, escapeControls, relativeTime } from '../../contract/sanitize.ts';
 import type { ApiFolder } from '../../contract/types.ts';
+import { displayText, escapeControls, relativeTime } from '../../shared/sanitize.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../output/result.ts';
 
 /** Folder in machine-readable output: the service's API record and the folder's path. */

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CodedError, usageError } from '../../client/errors.ts';
-import { createBoundedServer } from '../../contract/bounded-server.ts';
+import { createBoundedServer } from '../../shared/bounded-server.ts';
 
 const maxPort = 65_535;
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { TimeoutError, withTimeout } from '../../contract/retry.ts';
+import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 import type { Context } from '../context.ts';
 
 /** Maximum time for an opener to fail: it may try several programs. One that still runs then has opened the URL. */

@@ -1,9 +1,9 @@
 import { usageError } from '../../client/errors.ts';
-import { pluralize } from '../../contract/figures.ts';
-import { escapeControls, quoteForShell } from '../../contract/sanitize.ts';
 import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
 import type { QueueClient } from '../../queue/queue-client.ts';
 import type { QueueStatus } from '../../queue/queue-status.ts';
+import { pluralize } from '../../shared/figures.ts';
+import { escapeControls, quoteForShell } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { hintOf } from '../error-hints.ts';
 import { assertNoPassword } from '../settings/setting-kinds.ts';

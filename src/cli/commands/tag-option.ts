@@ -2,8 +2,8 @@ import { Option } from '@commander-js/extra-typings';
 import { checkedEdit } from '../../client/changes/tag-change.ts';
 import { usageError } from '../../client/errors.ts';
 import { fieldNamesFor } from '../../contract/assumptions.ts';
-import type { JsonObject } from '../../contract/json-values.ts';
 import { isSlug, parseTags, type SlugEdit, slugRule, suggestSlugs } from '../../contract/slug.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import { collect } from '../command.ts';
 import type { Context } from '../context.ts';
 

@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
-import { parseTimestamp } from '../../contract/json-values.ts';
 import { isUidPrefix } from '../../contract/uid.ts';
+import { parseTimestamp } from '../../shared/json-values.ts';
 import type { Context } from '../context.ts';
 import type { UidKind } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';

@@ -3,7 +3,7 @@ import { createFolderPath, parseFolderPath } from '../../client/changes/folder-c
 import { CodedError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
-import { quoteForShell } from '../../contract/sanitize.ts';
+import { quoteForShell } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { fetchFolderTree, missingFolderHint, warnOfOtherCase } from './folders.ts';

@@ -3,7 +3,7 @@ import {
   type FolderLookup,
   type LookupNotices,
 } from '../../client/library/folder-lookup.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { noticeFolderCount } from './asset-paths.ts';
 

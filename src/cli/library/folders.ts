@@ -2,8 +2,8 @@ import { asCodedError, CodedError, usageError } from '../../client/errors.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../client/library/folder-tree.ts';
 import type { FetchedTree } from '../../client/library/library.ts';
 import { isRootPath, withoutFolderPrefix } from '../../client/library/library-paths.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
 import { isUid } from '../../contract/uid.ts';
+import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { expandUidPrefix, selectOne } from './ambiguity.ts';
 

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { listWorkspaces } from '../../client/library/workspaces.ts';
 import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { writeStateFile } from '../../client/state-files.ts';
-import { asObject, asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
+import { asObject, asText, parseJsonOrUndefined } from '../../shared/json-values.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { fetchFolderTree } from './folders.ts';
 

@@ -1,7 +1,7 @@
 import type { ChangeHooks } from '../../client/changes/carry-out.ts';
 import type { ChangeOutcome, LibraryChange, LibraryWriter } from '../../client/changes/writer.ts';
 import { endsTheRun } from '../../client/errors.ts';
-import { formatCount } from '../../contract/figures.ts';
+import { formatCount } from '../../shared/figures.ts';
 import type { Context } from '../context.ts';
 
 /** Carries out a change, and adds a note on how to continue it. @returns one result per item */

@@ -1,6 +1,6 @@
-import { formatBytes, formatDuration } from '../../contract/figures.ts';
-import { asNumber } from '../../contract/json-values.ts';
-import { displayText, relativeTime } from '../../contract/sanitize.ts';
+import { formatBytes, formatDuration } from '../../shared/figures.ts';
+import { asNumber } from '../../shared/json-values.ts';
+import { displayText, relativeTime } from '../../shared/sanitize.ts';
 import type { RenderContext } from './result.ts';
 
 type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;

@@ -1,6 +1,6 @@
 import type { ChangeOutcome } from '../../client/changes/writer.ts';
 import { CodedError, endsTheRun, OutputFailed } from '../../client/errors.ts';
-import { formatCount, pluralize } from '../../contract/figures.ts';
+import { formatCount, pluralize } from '../../shared/figures.ts';
 
 /** A kind of change: what was changed, and how, as in "9 assets were changed". */
 type ChangeKind = {

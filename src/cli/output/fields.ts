@@ -1,5 +1,5 @@
 import { closestSpellings } from '../../client/spelling.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { Column, DetailRow, ListResult, PrintableResult } from './result.ts';
 

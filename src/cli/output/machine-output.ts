@@ -1,8 +1,8 @@
 import { OutputFailed } from '../../client/errors.ts';
 import { loadPackage } from '../../client/load-package.ts';
 import { formatCell, formatCsv, type TableRows } from '../../client/table/format-table.ts';
-import { asObject } from '../../contract/json-values.ts';
-import { escapeControlsInJson, escapeControlsInLines } from '../../contract/sanitize.ts';
+import { asObject } from '../../shared/json-values.ts';
+import { escapeControlsInJson, escapeControlsInLines } from '../../shared/sanitize.ts';
 import type { Format, OutputOptions } from '../settings/output-options.ts';
 import type { Terminal } from '../terminal/terminal.ts';
 import type { ListResult, PrintableResult, RecordResult, RenderContext } from './result.ts';

@@ -1,5 +1,5 @@
-import { formatCount, pluralize } from '../../contract/figures.ts';
-import { displayText } from '../../contract/sanitize.ts';
+import { formatCount, pluralize } from '../../shared/figures.ts';
+import { displayText } from '../../shared/sanitize.ts';
 import type { CommandOutcome } from '../command.ts';
 import type { Context } from '../context.ts';
 import { noResult } from './result.ts';

@@ -1,5 +1,5 @@
-import { asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
-import { displayText, escapeControls, escapeControlsInLines } from '../../contract/sanitize.ts';
+import { asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../shared/json-values.ts';
+import { displayText, escapeControls, escapeControlsInLines } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import { selectFields } from './fields.ts';

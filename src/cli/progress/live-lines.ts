@@ -1,8 +1,8 @@
 import type { ChalkInstance } from 'chalk';
 import stringWidth from 'string-width';
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
-import { formatBytes, formatDuration } from '../../contract/figures.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { formatBytes, formatDuration } from '../../shared/figures.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import { truncate, truncateEnd } from '../terminal/truncate.ts';
 import { paceOf, type RunState } from './run-state.ts';
 import { amountOf, leftText, rateText, reasonOf, totalsOf } from './run-words.ts';

@@ -1,7 +1,7 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import type { Clock } from '../../contract/clock.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { LiveDisplay } from './live-display.lazy.ts';
 import { type Look, linesOf } from './live-lines.ts';

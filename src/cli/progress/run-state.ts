@@ -5,7 +5,7 @@ import {
   isInterruption,
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
-import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
+import { outcomeNames, type UploadOutcome, uploadOutcomes } from '../../shared/upload-outcomes.ts';
 
 /** Event of a run of uploads, downloads or waits that the display shows. */
 export type ShownEvent =

@@ -1,7 +1,7 @@
 import type { RateLimitBudget } from '../../client/http/rate-limiter.ts';
 import type { FileEvent } from '../../client/upload/session/events.ts';
-import { formatBytes, formatCount, formatDuration, formatTimeOfDay, formatWait } from '../../contract/figures.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { formatBytes, formatCount, formatDuration, formatTimeOfDay, formatWait } from '../../shared/figures.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { LogEntry } from '../terminal/terminal.ts';
 import { paceOf, type RunState } from './run-state.ts';
 

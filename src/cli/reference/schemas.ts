@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { checkOutcomeNames, checkOutcomes, evidenceKinds, evidenceNames } from '../../contract/file-evidence.ts';
+import { checkOutcomeNames, checkOutcomes, evidenceKinds, evidenceNames } from '../../shared/file-evidence.ts';
 import {
   describeOutcomes,
   outcomeNames,
   plannedNames,
   plannedOutcomes,
   uploadOutcomes,
-} from '../../contract/upload-outcomes.ts';
+} from '../../shared/upload-outcomes.ts';
 
 /* Schemas of mediactl's own output. The types of the records are inferred from them, and `npm run generate` writes
    them to docs/schemas.json. Other files import only types from here, so that zod stays out of the program. */

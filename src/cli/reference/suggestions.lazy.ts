@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { closestSpellings } from '../../client/spelling.ts';
-import { quoteForShell } from '../../contract/sanitize.ts';
+import { quoteForShell } from '../../shared/sanitize.ts';
 import type { TypedLine } from '../shortcuts.ts';
 import { type ForeignWord, foreignCommands } from './foreign-commands.ts';
 import { type ForeignLine, foreignLines } from './foreign-lines.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { CodedError, usageError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
 import type { NameOverrides } from '../../contract/assumptions.ts';
-import { quoteForShell } from '../../contract/sanitize.ts';
+import { quoteForShell } from '../../shared/sanitize.ts';
 
 /** An account on a service, as stored in the config file. */
 export type Profile = {

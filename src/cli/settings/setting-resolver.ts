@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { CodedError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
-import { projectFileName } from '../../contract/own-names.ts';
+import { projectFileName } from '../../shared/own-names.ts';
 import {
   flagsOf,
   longOf,

@@ -1,5 +1,5 @@
 import { CodedError, usageError } from '../../client/errors.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Terminal } from './terminal.ts';
 import { wrapText } from './wrap.ts';
 

@@ -1,8 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { Chalk, type ChalkInstance } from 'chalk';
 import { OutputFailed } from '../../client/errors.ts';
-import { isWindows } from '../../contract/platform.ts';
-import { escapeControlsInLines } from '../../contract/sanitize.ts';
+import { isWindows } from '../../shared/platform.ts';
+import { escapeControlsInLines } from '../../shared/sanitize.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
 import type { SuggestionProfile } from '../settings/settings.ts';
 import type { Pager } from './pager.ts';

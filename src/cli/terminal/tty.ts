@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { ReadStream } from 'node:tty';
-import { isWindows } from '../../contract/platform.ts';
+import { isWindows } from '../../shared/platform.ts';
 
 /** Opens the terminal that controls this process; undefined if it has none, as in a service. */
 export function openTty(): ReadStream | undefined {

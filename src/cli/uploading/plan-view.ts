@@ -2,10 +2,10 @@ import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import type { DecideNotice } from '../../client/upload/decide/decision.ts';
 import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
-import { formatBytes, formatCount, pluralize } from '../../contract/figures.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
-import { keptOutcomes, plannedOutcomes } from '../../contract/upload-outcomes.ts';
+import { formatBytes, formatCount, pluralize } from '../../shared/figures.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
+import { keptOutcomes, plannedOutcomes } from '../../shared/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 
 /**

@@ -8,7 +8,7 @@ import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/uplo
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { isHttpUrl, type UploadFile } from '../../client/upload/sources/upload-file.ts';
-import { isOwnPath, stateMarker } from '../../contract/own-names.ts';
+import { isOwnPath, stateMarker } from '../../shared/own-names.ts';
 import type { Context } from '../context.ts';
 
 /** Returns the path of the directory that a path is in, with slashes; empty for the top. */

@@ -1,5 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { ShownEvent } from '../progress/run-state.ts';
 import { wordsOf } from '../progress/run-words.ts';

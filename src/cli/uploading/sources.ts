@@ -14,8 +14,8 @@ import {
   type UploadFile,
   type UserMetadata,
 } from '../../client/upload/sources/upload-file.ts';
-import { withoutUndefined } from '../../contract/json-values.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
+import { withoutUndefined } from '../../shared/json-values.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import { collect } from '../command.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';

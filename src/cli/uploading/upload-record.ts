@@ -6,9 +6,9 @@ import {
   isPlannedStop,
   outcomeOf,
 } from '../../client/upload/session/file-outcome.ts';
-import { formatBytes } from '../../contract/figures.ts';
-import { displayText, escapeControls } from '../../contract/sanitize.ts';
-import { type UploadOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
+import { formatBytes } from '../../shared/figures.ts';
+import { displayText, escapeControls } from '../../shared/sanitize.ts';
+import { type UploadOutcome, uploadOutcomes } from '../../shared/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import { lastUploadFile } from '../library/asset-ids.ts';
 import { sizeText } from '../output/cells.ts';

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asObject, asText, type JsonObject } from '../../contract/json-values.ts';
 import type { EmbedRecord } from '../../contract/types.ts';
+import { asObject, asText, type JsonObject } from '../../shared/json-values.ts';
 import { CodedError } from '../errors.ts';
 
 /** Converts a host name to lower-case ASCII (IDNA) for comparison. Any other text is only lowercased. */

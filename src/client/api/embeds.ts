@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
+import { isJsonObject } from '../../shared/json-values.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { WorkspaceEmbedSettings } from './embed-settings.ts';

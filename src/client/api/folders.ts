@@ -1,5 +1,5 @@
-import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
+import { asObject, type JsonObject } from '../../shared/json-values.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { deleteRequest, parseIdentifier, Resource, readPurpose, writeRequest } from './resource.ts';

@@ -1,6 +1,6 @@
 import { fieldNamesFor, type NameOverrides } from '../../contract/assumptions.ts';
-import { asNumber, asObject, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PageEnvelope } from '../../contract/types.ts';
+import { asNumber, asObject, isJsonObject, type JsonObject } from '../../shared/json-values.ts';
 import { CodedError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseRecord } from './resource.ts';

@@ -1,7 +1,7 @@
-import { isJsonObject } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
-import { TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
+import { isJsonObject } from '../../shared/json-values.ts';
+import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { Purpose, ReceivedResponse } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';

@@ -1,5 +1,5 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
-import { asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
+import { asText, isJsonObject, type JsonObject } from '../../shared/json-values.ts';
 import type { ApiRequest, Purpose } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import type { Transport } from '../http/transport.ts';

@@ -1,6 +1,6 @@
-import { asNumber, asObject, asText, parseTimestamp } from '../../contract/json-values.ts';
 import { paths } from '../../contract/paths.ts';
 import { encodeMetadata, tusVersion, type UploadMetadata } from '../../contract/tus.ts';
+import { asNumber, asObject, asText, parseTimestamp } from '../../shared/json-values.ts';
 import { CodedError } from '../errors.ts';
 import type { Purpose, ReceivedResponse } from '../http/api-request.ts';
 import { unexpectedResponse } from '../http/error-response.ts';

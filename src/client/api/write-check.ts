@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NameKey } from '../../contract/assumptions.ts';
-import { asObject, type JsonObject } from '../../contract/json-values.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
+import { asObject, type JsonObject } from '../../shared/json-values.ts';
 import { asCodedError, CodedError, type Remedy } from '../errors.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import type { Transport } from '../http/transport.ts';

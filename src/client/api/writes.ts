@@ -1,7 +1,7 @@
 import type { NameKey } from '../../contract/assumptions.ts';
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { ApiFolder, AssetRecord } from '../../contract/types.ts';
 import { isSameUid } from '../../contract/uid.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { parseJsonResponse } from '../http/json.ts';
 import type { Api } from './api.ts';

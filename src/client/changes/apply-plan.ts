@@ -1,7 +1,7 @@
 import { parentOf } from '../../contract/asset.ts';
-import { asText } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import { asText } from '../../shared/json-values.ts';
 import { asCodedError, endsTheRun, usageError } from '../errors.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import type { Table } from '../table/read-table.ts';

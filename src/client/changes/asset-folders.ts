@@ -1,6 +1,6 @@
 import { parentOf } from '../../contract/asset.ts';
-import type { JsonObject } from '../../contract/json-values.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { Library } from '../library/library.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';

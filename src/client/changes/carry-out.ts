@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock } from '../../contract/clock.ts';
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { Clock } from '../../shared/clock.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { writesOf } from '../api/writes.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../contract/clock.ts';
-import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { asObject, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { CodedError, usageError } from '../errors.ts';
 import type { StateDatabase } from '../upload/store/state-database.ts';
 import { type ChangeItem, type ItemState, type Sent, type StoredItem, writtenOf } from './change-item.ts';

@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import { isEmptyEdit } from './tag-change.ts';
 
 declare const planned: unique symbol;

@@ -1,4 +1,4 @@
-import { normalizeName } from '../../contract/json-values.ts';
+import { normalizeName } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { FoldersApi } from '../api/folders.ts';
 import { asCodedError, CodedError, usageError } from '../errors.ts';

@@ -1,5 +1,5 @@
-import { asText } from '../../contract/json-values.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import { asText } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { assertApplied, verifyWrite } from '../api/write-check.ts';

@@ -1,6 +1,6 @@
-import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { asText, type JsonObject } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { ApiRequest } from '../http/api-request.ts';
 import { type FolderNode, folderValuesOf } from '../library/folder-tree.ts';

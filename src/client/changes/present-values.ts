@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { CodedError } from '../errors.ts';
@@ -90,7 +90,7 @@ export async function readUnwritten(api: Api, folders: FolderAccess, item: Store
  *
  * @throws CodedError `changed_meanwhile` if others have changed it
  */
-export async function readUnchanged(api: Api, folders: FolderAccess, item: StoredItem): Promise<PresentItem> {
+export async function readUnchanged(api: Api, folders: FolderAccess, item: StoredItem): Promise<ItemNow> {
   const { before } = item;
   const { asset, folder } = await readItem(api, folders, item);
   if ((!asset && !folder) || before === null) return { asset, folder };
@@ -104,13 +104,13 @@ export async function readUnchanged(api: Api, folders: FolderAccess, item: Store
   return { asset, folder };
 }
 
-type PresentItem = { asset?: AssetRecord | undefined; folder?: FolderNode | undefined };
+type ItemNow = { asset?: AssetRecord | undefined; folder?: FolderNode | undefined };
 
 async function readItem(
   api: Api,
   folders: FolderAccess,
   { kind, uid }: Pick<StoredItem, 'kind' | 'uid'>,
-): Promise<PresentItem> {
+): Promise<ItemNow> {
   if (kind === 'asset') return { asset: await getIfExists(api.assets, uid) };
   return { folder: (await folders.fetchTree(api)).find(uid) };
 }

@@ -1,7 +1,7 @@
-import { asText } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { asText } from '../../shared/json-values.ts';
 import { maxPageSize } from '../api/pagination.ts';
 import { CodedError } from '../errors.ts';
 import type { FolderNode } from '../library/folder-tree.ts';

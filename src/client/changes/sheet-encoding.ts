@@ -1,5 +1,5 @@
-import { pluralize } from '../../contract/figures.ts';
-import { asObject, parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { pluralize } from '../../shared/figures.ts';
+import { asObject, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { CodedError } from '../errors.ts';
 import { readTable, type Table, type TableRow } from '../table/read-table.ts';
 import { codePages, encodingError, isUnicode, linesOf, loadDecoder, withoutUtf8Mark } from '../table/text-encoding.ts';

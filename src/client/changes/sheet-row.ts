@@ -1,7 +1,7 @@
 import { slugsOf } from '../../contract/asset.ts';
-import { asText, parseJsonOrUndefined } from '../../contract/json-values.ts';
 import { parseTags } from '../../contract/slug.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
+import { asText, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { normalizePath } from '../library/folder-tree.ts';
 import { unguardCell } from '../table/guard.ts';
 import { cellText, type TableRow } from '../table/read-table.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../contract/asset.ts';
-import { asText } from '../../contract/json-values.ts';
 import { parseTags, type SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import { asText } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { FoundBy } from '../library/workspace-in-use.ts';

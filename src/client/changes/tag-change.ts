@@ -1,7 +1,7 @@
 /* Tag changes of existing assets. The tags of a new upload are part of the upload. */
 
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { CodedError, usageError } from '../errors.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';

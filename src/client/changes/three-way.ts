@@ -1,6 +1,6 @@
-import type { JsonObject } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { JsonObject } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { maxPageSize } from '../api/pagination.ts';
 import { asCodedError, CodedError, type Explanation, endsTheRun } from '../errors.ts';

@@ -1,7 +1,7 @@
-import { asText, type JsonObject } from '../../contract/json-values.ts';
 import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import { asText, type JsonObject } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { LeftItem } from './change-history.ts';

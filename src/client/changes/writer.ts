@@ -1,8 +1,8 @@
-import { startAge } from '../../contract/clock.ts';
-import { withoutUndefined } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { startAge } from '../../shared/clock.ts';
+import { withoutUndefined } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { asCodedError, CodedError } from '../errors.ts';

@@ -1,7 +1,7 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, sep } from 'node:path';
-import { pluralize } from '../../contract/figures.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import { pluralize } from '../../shared/figures.ts';
 import { asCodedError, CodedError } from '../errors.ts';
 import type { DownloadReceipt, DownloadReceipts } from '../library/download-receipts.ts';
 import { fileExists } from '../local-path.ts';

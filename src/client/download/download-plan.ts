@@ -1,10 +1,10 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { asNumber, asText, parseTimestamp } from '../../shared/json-values.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import { escapeGlob } from '../glob.ts';
 import type { DownloadReceipt, DownloadReceipts, UploadedFile } from '../library/download-receipts.ts';
 import type { FolderNode } from '../library/folder-tree.ts';

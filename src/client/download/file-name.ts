@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { asText } from '../../contract/json-values.ts';
-import { isOwnName } from '../../contract/own-names.ts';
-import { isWindows } from '../../contract/platform.ts';
-import { controlCharacters } from '../../contract/sanitize.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { asText } from '../../shared/json-values.ts';
+import { isOwnName } from '../../shared/own-names.ts';
+import { isWindows } from '../../shared/platform.ts';
+import { controlCharacters } from '../../shared/sanitize.ts';
 import { isGenericType } from '../http/content-types.ts';
 import type { SelectedAsset } from '../library/select-assets.ts';
 import { toSlashes } from '../local-path.ts';

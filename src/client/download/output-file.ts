@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rm, stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { orAborted } from '../../contract/retry.ts';
+import { orAborted } from '../../shared/retry.ts';
 import { CodedError, OutputFailed, usageError } from '../errors.ts';
 import { NamedLocks } from '../lock.ts';
 import { endRename, renameWithoutReplacing, replaceFile, syncFolder } from '../state-files.ts';

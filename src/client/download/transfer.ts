@@ -1,7 +1,7 @@
-import { formatBytes } from '../../contract/figures.ts';
-import { asText } from '../../contract/json-values.ts';
-import { escapeControls } from '../../contract/sanitize.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { formatBytes } from '../../shared/figures.ts';
+import { asText } from '../../shared/json-values.ts';
+import { escapeControls } from '../../shared/sanitize.ts';
 import type { Api } from '../api/api.ts';
 import { asCodedError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';

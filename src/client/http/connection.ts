@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import type { Clock } from '../../contract/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
 import { type ProxySettings, proxyOf } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';

@@ -5,7 +5,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJsonOrUndefined,
-} from '../../contract/json-values.ts';
+} from '../../shared/json-values.ts';
 import type { ReceivedResponse } from './api-request.ts';
 
 /** Description of an error, as sent by the service. */

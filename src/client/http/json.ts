@@ -1,4 +1,4 @@
-import { parseJsonOrUndefined } from '../../contract/json-values.ts';
+import { parseJsonOrUndefined } from '../../shared/json-values.ts';
 import type { ReceivedResponse } from './api-request.ts';
 import { isHtml, pageTitle } from './error-reason.ts';
 import { unexpectedResponse } from './error-response.ts';

@@ -1,4 +1,4 @@
-import { parseHttpUrl } from '../../contract/http-url.ts';
+import { parseHttpUrl } from '../../shared/http-url.ts';
 import { usageError } from '../errors.ts';
 
 /** Proxy settings from HTTP_PROXY, HTTPS_PROXY and NO_PROXY. `httpProxy` and `httpsProxy` are absolute URLs. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../contract/clock.ts';
-import { backoff, pollUntil } from '../../contract/retry.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { backoff, pollUntil } from '../../shared/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { RateWindow } from './rate-limit-headers.ts';
 

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
-import type { Clock } from '../../contract/clock.ts';
+import type { Clock } from '../../shared/clock.ts';
 import { CodedError } from '../errors.ts';
 import type { ApiRequest, ReceivedResponse, ResponseHead } from './api-request.ts';
 import type { Connection } from './connection.ts';

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
-import type { Clock } from '../../contract/clock.ts';
 import { paths } from '../../contract/paths.ts';
-import { retryUntil } from '../../contract/retry.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { retryUntil } from '../../shared/retry.ts';
 import { CodedError } from '../errors.ts';
 import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';

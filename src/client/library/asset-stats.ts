@@ -1,7 +1,7 @@
 import { parentOf, slugsOf } from '../../contract/asset.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
-import { asNumber, asText, normalizeName, parseTimestamp } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { asNumber, asText, normalizeName, parseTimestamp } from '../../shared/json-values.ts';
 import { digestIn } from '../upload/sources/checksum.ts';
 
 /** Totals of some assets. Null if the service shows the duration, or the size, of none. */

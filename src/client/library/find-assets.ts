@@ -1,7 +1,7 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
-import { compileGlobs } from '../../contract/glob.ts';
-import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { compileGlobs } from '../../shared/glob.ts';
+import { asText, normalizeName } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { usageError } from '../errors.ts';
 import { escapeGlob, expandBraces, isGlob, splitGlob } from '../glob.ts';

@@ -1,9 +1,9 @@
 import { parentOf } from '../../contract/asset.ts';
 import type { AssetFilters } from '../../contract/asset-filters.ts';
-import { asText } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord, PageEnvelope } from '../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../contract/uid.ts';
+import { asText } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { FolderLists } from '../api/folder-lists.ts';
 import { itemsOf, type ListWindow, maxPageSize } from '../api/pagination.ts';

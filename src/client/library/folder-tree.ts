@@ -1,7 +1,7 @@
 import { fieldNamesFor, type NameKey, type NameOverrides } from '../../contract/assumptions.ts';
-import { asArray, asObject, asText, normalizeName } from '../../contract/json-values.ts';
 import type { ApiFolder } from '../../contract/types.ts';
 import { isSameUid, isUid } from '../../contract/uid.ts';
+import { asArray, asObject, asText, normalizeName } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { parseRecord } from '../api/resource.ts';
 import { unexpectedResponse } from '../http/error-response.ts';

@@ -1,9 +1,9 @@
 import type { AssetFilters } from '../../contract/asset-filters.ts';
 import { classifyStatus } from '../../contract/assumptions.ts';
-import type { Clock } from '../../contract/clock.ts';
-import { asNumber, asObject, parseTimestamp } from '../../contract/json-values.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { asNumber, asObject, parseTimestamp } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
 import { CodedError, usageError } from '../errors.ts';

@@ -1,4 +1,4 @@
-import { startAge } from '../../contract/clock.ts';
+import { startAge } from '../../shared/clock.ts';
 import type { Api } from '../api/api.ts';
 import { FolderReader } from './folder-reader.ts';
 import { fetchFolderTree, type WorkspaceFolderTree } from './folder-tree.ts';

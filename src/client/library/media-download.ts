@@ -1,5 +1,5 @@
-import { asNumber, asText, parseTimestamp } from '../../contract/json-values.ts';
 import type { AssetRecord } from '../../contract/types.ts';
+import { asNumber, asText, parseTimestamp } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
 import { isGenericType, isTextType } from '../http/content-types.ts';

@@ -1,6 +1,6 @@
-import { parseHttpUrl } from '../../contract/http-url.ts';
-import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../contract/types.ts';
+import { parseHttpUrl } from '../../shared/http-url.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject, type JsonObject } from '../../shared/json-values.ts';
 import { CodedError } from '../errors.ts';
 
 export type PlayableUrl = {

@@ -1,6 +1,6 @@
 import { classifyStatus, isAwaitingUpload } from '../../contract/assumptions.ts';
-import { asText } from '../../contract/json-values.ts';
 import type { PlaybackInfo, PlayerData } from '../../contract/types.ts';
+import { asText } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError } from '../errors.ts';
 import type { Playables } from './playables.ts';

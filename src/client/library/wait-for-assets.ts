@@ -1,9 +1,9 @@
 import { classifyStatus } from '../../contract/assumptions.ts';
-import type { Clock } from '../../contract/clock.ts';
-import { asObject, asText } from '../../contract/json-values.ts';
-import { backoff, pollUntil, TimeoutError, withTimeout } from '../../contract/retry.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { normalizeUid } from '../../contract/uid.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { asObject, asText } from '../../shared/json-values.ts';
+import { backoff, pollUntil, TimeoutError, withTimeout } from '../../shared/retry.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
 import { CodedError } from '../errors.ts';

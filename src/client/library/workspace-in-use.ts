@@ -1,8 +1,8 @@
 import { parentOf } from '../../contract/asset.ts';
 import { shownWorkspace } from '../../contract/asset-workspace.ts';
-import { asText, normalizeName } from '../../contract/json-values.ts';
 import type { AssetRecord, WorkspaceRecord } from '../../contract/types.ts';
 import { isSameUid, isUid, normalizeUid } from '../../contract/uid.ts';
+import { asText, normalizeName } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import { CodedError, usageError } from '../errors.ts';
 import { runEach } from '../run-each.ts';

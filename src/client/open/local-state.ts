@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join, resolve } from 'node:path';
-import type { Clock } from '../../contract/clock.ts';
-import { orAborted } from '../../contract/retry.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { orAborted } from '../../shared/retry.ts';
 import type { ChangeHistory } from '../changes/change-history.ts';
 import type { DownloadReceipts } from '../library/download-receipts.ts';
 import type { Turn, TurnRequest } from '../library/library.ts';

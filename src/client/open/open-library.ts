@@ -1,6 +1,6 @@
 import type { NameOverrides } from '../../contract/assumptions.ts';
-import type { Clock } from '../../contract/clock.ts';
-import { orAborted } from '../../contract/retry.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { orAborted } from '../../shared/retry.ts';
 import { Api } from '../api/api.ts';
 import type { ListPorts } from '../api/assets.ts';
 import type { ChangeNotice } from '../changes/carry-out.ts';

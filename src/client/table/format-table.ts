@@ -1,4 +1,4 @@
-import { asText } from '../../contract/json-values.ts';
+import { asText } from '../../shared/json-values.ts';
 import { guardCell } from './guard.ts';
 
 export type TableFormat = 'csv' | 'tsv' | 'jsonl';

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { asText, isJsonObject } from '../../contract/json-values.ts';
+import { asText, isJsonObject } from '../../shared/json-values.ts';
 import { usageError } from '../errors.ts';
 import { linesOf, toUtf8, type Utf8Parts } from './text-encoding.ts';
 

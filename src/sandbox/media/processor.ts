@@ -1,7 +1,7 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { backoff, retryUntil } from '../../contract/retry.ts';
+import { backoff, retryUntil } from '../../shared/retry.ts';
 import type { Credits } from '../credits.ts';
 import type { Files } from '../files.ts';
 import type { AssetRow, Assets } from '../store/assets.ts';

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadSqlite, type OpenDatabase } from '../../contract/sqlite.ts';
+import { loadSqlite, type OpenDatabase } from '../../shared/sqlite.ts';
 import { ArgumentError } from '../options.ts';
 import { SandboxStore } from './sandbox-store.ts';
 

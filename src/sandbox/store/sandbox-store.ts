@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type OpenDatabase, rollBack, type SqlDatabase, type SqlStatement } from '../../contract/sqlite.ts';
+import { type OpenDatabase, rollBack, type SqlDatabase, type SqlStatement } from '../../shared/sqlite.ts';
 import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
 import { migrations } from './migrations.ts';
 

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { pollUntil, retryUntil } from '../../contract/retry.ts';
+import { pollUntil, retryUntil } from '../../shared/retry.ts';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
 import { isLocked } from '../storage-failure.ts';

@@ -1,5 +1,5 @@
-import { leftBy } from '../../contract/leftovers.ts';
-import { isOwnPath, stateMarker } from '../../contract/own-names.ts';
+import { leftBy } from '../../shared/leftovers.ts';
+import { isOwnPath, stateMarker } from '../../shared/own-names.ts';
 
 /**
  * Returns true for an entry of a folder that the page does not upload, as in a directory that is named in a terminal.

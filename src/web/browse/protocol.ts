@@ -1,5 +1,5 @@
 import { type AssetFilters, filterRows } from '../../contract/asset-filters.ts';
-import { type SuccessOutcome, uploadOutcomes } from '../../contract/upload-outcomes.ts';
+import { type SuccessOutcome, uploadOutcomes } from '../../shared/upload-outcomes.ts';
 import type { Sprite } from '../shared/sprites.ts';
 
 /* Messages between the page and its serving process, which has validated every field that it sends. */

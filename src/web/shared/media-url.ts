@@ -1,5 +1,5 @@
-import { parseHttpUrl } from '../../contract/http-url.ts';
-import { asObject, asText, isJsonObject } from '../../contract/json-values.ts';
+import { parseHttpUrl } from '../../shared/http-url.ts';
+import { asObject, asText, isJsonObject } from '../../shared/json-values.ts';
 
 /** URL from the playback info that a page can load, and its expiry time (ISO 8601). */
 export type MediaUrl = { url: string; expiresAt?: string };

@@ -20,10 +20,10 @@ import { type SelectionPorts, selectAsset } from '../../../client/library/select
 import { doubtAbout, type WorkspaceDoubt } from '../../../client/library/workspace-doubt.ts';
 import type { Belonging, FoundBy, Membership } from '../../../client/library/workspace-in-use.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
-import { startAge } from '../../../contract/clock.ts';
-import { formatCount, pluralize } from '../../../contract/figures.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { startAge } from '../../../shared/clock.ts';
+import { formatCount, pluralize } from '../../../shared/figures.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, selectionPorts } from '../../library/asset-ids.ts';

@@ -2,8 +2,8 @@ import { isGlob } from '../../../client/glob.ts';
 import type { FolderReader } from '../../../client/library/folder-reader.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
-import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asNumber, asText, parseTimestamp } from '../../../shared/json-values.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 

@@ -8,7 +8,7 @@ import { parentOf } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { itemNouns } from '../../../contract/paths.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, select, selectListed } from '../../library/asset-ids.ts';
 import { LocationNames } from '../../library/name-cache.ts';

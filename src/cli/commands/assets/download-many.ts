@@ -15,10 +15,10 @@ import {
 import { usageError } from '../../../client/errors.ts';
 import type { DownloadReceipt } from '../../../client/library/download-receipts.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
-import { formatBytes, pluralize } from '../../../contract/figures.ts';
-import { asNumber, asText } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { formatBytes, pluralize } from '../../../shared/figures.ts';
+import { asNumber, asText } from '../../../shared/json-values.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { openReceipts, savePorts } from '../../library/transfer-ports.ts';
 import { sizeText } from '../../output/cells.ts';

@@ -11,7 +11,7 @@ import { hasFilters, type SelectedAsset } from '../../../client/library/select-a
 import { isDirectory } from '../../../client/local-path.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption, selectionPorts } from '../../library/asset-ids.ts';

@@ -7,11 +7,11 @@ import { isRootPath, withoutFolderPrefix } from '../../../client/library/library
 import { hasFilters } from '../../../client/library/select-assets.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
 import { type AssetFilters, filterRows, flagOf } from '../../../contract/asset-filters.ts';
-import { describeScope, formatCount } from '../../../contract/figures.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { describeScope, formatCount } from '../../../shared/figures.ts';
+import { escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { countAssets } from '../../library/asset-count.ts';

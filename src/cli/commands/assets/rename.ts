@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { isLibraryPath } from '../../../client/library/library-paths.ts';
-import { startAge } from '../../../contract/clock.ts';
-import { displayText } from '../../../contract/sanitize.ts';
+import { startAge } from '../../../shared/clock.ts';
+import { displayText } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';

@@ -1,8 +1,8 @@
 import type { Command } from '@commander-js/extra-typings';
 import { imageFileName } from '../../../client/download/file-name.ts';
 import { CodedError } from '../../../client/errors.ts';
-import { parseHttpUrl } from '../../../contract/http-url.ts';
 import type { Collection } from '../../../contract/paths.ts';
+import { parseHttpUrl } from '../../../shared/http-url.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';

@@ -5,11 +5,11 @@ import { isEmptyEdit, type TagChange } from '../../../client/changes/tag-change.
 import { usageError } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { slugsOf } from '../../../contract/asset.ts';
-import { startAge } from '../../../contract/clock.ts';
-import type { JsonObject } from '../../../contract/json-values.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { itemNouns } from '../../../contract/paths.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { startAge } from '../../../shared/clock.ts';
+import type { JsonObject } from '../../../shared/json-values.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, parsePair } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';

@@ -1,6 +1,6 @@
 import { Argument } from '@commander-js/extra-typings';
 import { CodedError, usageError } from '../../../client/errors.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { noSuchProfile } from '../../account/account.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';

@@ -1,4 +1,4 @@
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../../output/result.ts';
 import type { ProfileConfig } from '../../settings/profile-file.ts';
 

@@ -3,9 +3,9 @@ import type { Api } from '../../../client/api/api.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { findPrimary, listWorkspaces } from '../../../client/library/workspaces.ts';
 import { decodeText } from '../../../client/read-file.ts';
-import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { isSameUid, isUid } from '../../../contract/uid.ts';
+import { escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import {
   type Account,
   assertKey,

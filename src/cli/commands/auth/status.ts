@@ -1,11 +1,11 @@
 import { asCodedError, type CodedError } from '../../../client/errors.ts';
 import type { RateWindow } from '../../../client/http/rate-limit-headers.ts';
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
-import { formatCount } from '../../../contract/figures.ts';
-import { asText } from '../../../contract/json-values.ts';
-import { escapeControls, relativeTime } from '../../../contract/sanitize.ts';
 import type { WorkspaceRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
+import { formatCount } from '../../../shared/figures.ts';
+import { asText } from '../../../shared/json-values.ts';
+import { escapeControls, relativeTime } from '../../../shared/sanitize.ts';
 import { type Account, parseBaseUrl, readApiKey } from '../../account/account.ts';
 import { addExamples, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';

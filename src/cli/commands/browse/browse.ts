@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { usageError } from '../../../client/errors.ts';
 import { runAll } from '../../../client/run-each.ts';
-import { pluralize } from '../../../contract/figures.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { pluralize } from '../../../shared/figures.ts';
 import { findUnknownField } from '../../../web/browse/protocol.ts';
 import type { PickedAssets } from '../../../web/browse/server/backend.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';

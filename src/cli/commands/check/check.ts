@@ -8,9 +8,9 @@ import {
   checkDirectory,
 } from '../../../client/upload/decide/check-directory.ts';
 import { choiceFrom, type FileChoice, FileChooser } from '../../../client/upload/sources/file-chooser.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { type CheckOutcome, checkOutcomes } from '../../../contract/file-evidence.ts';
-import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { type CheckOutcome, checkOutcomes } from '../../../shared/file-evidence.ts';
+import { escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, folderHelp, resolveFolder } from '../../library/folders.ts';

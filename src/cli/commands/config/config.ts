@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';

@@ -1,6 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { asCodedError, type CodedError, combineFailures } from '../../../client/errors.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';

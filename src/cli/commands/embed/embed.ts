@@ -8,8 +8,8 @@ import {
 } from '../../../client/changes/embed-changes.ts';
 import { asCodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { parseDomain } from '../../../client/library/embed-domains.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { displayText, escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import {
   type ActionWrapper,
   addExamples,

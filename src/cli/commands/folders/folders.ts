@@ -2,8 +2,8 @@ import { Argument } from '@commander-js/extra-typings';
 import { createFolderPath, createFolderRequests, parseFolderPath } from '../../../client/changes/folder-creation.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { descendantsOf, isRootPath } from '../../../client/library/library-paths.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { displayText, escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { displayText, escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import {
   addExamples,
   type CommandDefinition,

@@ -17,7 +17,7 @@ import { everyFile, FileChooser } from '../../../client/upload/sources/file-choo
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
-import { isOwnPath } from '../../../contract/own-names.ts';
+import { isOwnPath } from '../../../shared/own-names.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
 import type { BrowseBackend, DropResult, TransferProgress } from '../../../web/browse/server/backend.ts';
 import { fetchCached, TtlCache } from '../../../web/browse/server/caches.ts';

@@ -2,9 +2,9 @@ import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import type { Library } from '../../../client/library/library.ts';
 import { type SelectionPorts, selectAssets } from '../../../client/library/select-assets.ts';
 import type { NameOverrides } from '../../../contract/assumptions.ts';
-import { parseTimestamp } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
+import { parseTimestamp } from '../../../shared/json-values.ts';
 import type { PageSelection, Query, SeenList } from '../../../web/browse/protocol.ts';
 import { PageProblem, type PickedAssets } from '../../../web/browse/server/backend.ts';
 

@@ -13,9 +13,9 @@ import {
 } from '../../../client/library/playback.ts';
 import { failureReason } from '../../../client/library/wait-for-assets.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
-import { asText, parseTimestamp } from '../../../contract/json-values.ts';
-import { relativeTime } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asText, parseTimestamp } from '../../../shared/json-values.ts';
+import { relativeTime } from '../../../shared/sanitize.ts';
 import { readWatchScripts, renderWatchPage } from '../../../web/watch/server/page.ts';
 import { addExamples, type CommandDefinition } from '../../command.ts';
 import type { Context } from '../../context.ts';

@@ -1,9 +1,9 @@
 import type { PlayableUrl } from '../../../client/library/playables.ts';
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
-import { formatBytes, formatDuration } from '../../../contract/figures.ts';
-import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
-import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../contract/sanitize.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
+import { formatBytes, formatDuration } from '../../../shared/figures.ts';
+import { asArray, asNumber, asObject, isJsonObject } from '../../../shared/json-values.ts';
+import { displayText, escapeControls, relativeTime, shortenUrl } from '../../../shared/sanitize.ts';
 import type { DetailRow, RenderContext } from '../../output/result.ts';
 import type { ProbeReport, ProbeStep } from './probe.ts';
 

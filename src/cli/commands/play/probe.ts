@@ -1,7 +1,7 @@
 import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asCodedError } from '../../../client/errors.ts';
 import type { PlayableUrl } from '../../../client/library/playables.ts';
-import { parseHttpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../shared/http-url.ts';
 
 /** Step in the chain of requests from playback info to media bytes. */
 export type ProbeStep = {

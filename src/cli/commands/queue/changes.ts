@@ -1,10 +1,10 @@
 import { Argument } from '@commander-js/extra-typings';
 import { asCodedError, CodedError, combineFailures, usageError } from '../../../client/errors.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
 import { displayPathOf, type JobState, listJobs, retryFailed } from '../../../queue/jobs.ts';
 import type { QueueAddress } from '../../../queue/queue-address.ts';
 import type { QueueClient, QueueJob } from '../../../queue/queue-client.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type Define, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { listBy } from '../../output/result.ts';

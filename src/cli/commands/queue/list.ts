@@ -1,10 +1,10 @@
 import { CodedError } from '../../../client/errors.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
 import { type JobState, listJobs } from '../../../queue/jobs.ts';
 import type { QueueAddress } from '../../../queue/queue-address.ts';
 import type { QueueClient } from '../../../queue/queue-client.ts';
 import { commonErrors } from '../../../queue/queue-status.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type Define } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';

@@ -1,9 +1,9 @@
-import { pluralize } from '../../../contract/figures.ts';
-import { asObject, asText } from '../../../contract/json-values.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
 import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../queue/jobs.ts';
 import type { QueueJob } from '../../../queue/queue-client.ts';
 import { shortTaskId, type TaskResult } from '../../../queue/task.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { asObject, asText } from '../../../shared/json-values.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Column } from '../../output/result.ts';
 import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';

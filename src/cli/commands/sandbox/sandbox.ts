@@ -1,8 +1,8 @@
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CodedError } from '../../../client/errors.ts';
-import { pollUntil } from '../../../contract/retry.ts';
-import { escapeControls, escapeControlsInLines, quoteForShell } from '../../../contract/sanitize.ts';
+import { pollUntil } from '../../../shared/retry.ts';
+import { escapeControls, escapeControlsInLines, quoteForShell } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type DetailRow, noResult, type Result, record, text } from '../../output/result.ts';

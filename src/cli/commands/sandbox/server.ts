@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { CodedError } from '../../../client/errors.ts';
 import { isRunning } from '../../../client/processes.ts';
 import { readTextFileOrEmpty } from '../../../client/read-file.ts';
-import { asObject, type JsonObject, parseJsonOrUndefined } from '../../../contract/json-values.ts';
-import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import { asObject, type JsonObject, parseJsonOrUndefined } from '../../../shared/json-values.ts';
+import { pollUntil, TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import type { Context } from '../../context.ts';
 
 export type RunningSandbox = {

@@ -7,9 +7,9 @@ import { type Command, Option, type OptionValues } from '@commander-js/extra-typ
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
-import { asArray, isJsonObject, type JsonObject } from '../../../contract/json-values.ts';
-import { pollUntil, TimeoutError, withTimeout } from '../../../contract/retry.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { asArray, isJsonObject, type JsonObject } from '../../../shared/json-values.ts';
+import { pollUntil, TimeoutError, withTimeout } from '../../../shared/retry.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { firstRunNotice, isWithoutProfiles } from '../../account/account.ts';
 import { addExamples, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';

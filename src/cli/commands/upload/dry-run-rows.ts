@@ -8,7 +8,7 @@ import type { UploadSettings } from '../../../client/upload/decide/upload-settin
 import { loadContentTypes, type UploadFile, userMetadataOf } from '../../../client/upload/sources/upload-file.ts';
 import { acknowledged, assetOf } from '../../../client/upload/store/upload-entry.ts';
 import { paths } from '../../../contract/paths.ts';
-import { plannedOutcomes } from '../../../contract/upload-outcomes.ts';
+import { plannedOutcomes } from '../../../shared/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import type { RunRequest } from '../../uploading/run-uploads.ts';

@@ -13,12 +13,12 @@ import { kindOf, type Receipt } from '../../../client/upload/store/receipt-row.t
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { startAge } from '../../../contract/clock.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { evidenceKinds } from '../../../contract/file-evidence.ts';
-import { escapeControls, quoteForShell } from '../../../contract/sanitize.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isUid, normalizeUid } from '../../../contract/uid.ts';
+import { startAge } from '../../../shared/clock.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { evidenceKinds } from '../../../shared/file-evidence.ts';
+import { escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';

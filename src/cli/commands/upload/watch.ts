@@ -1,8 +1,8 @@
 import { DirectoryWatch } from '../../../client/upload/batch/directory-watch.ts';
 import type { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import { fileAt } from '../../../client/upload/sources/upload-file.ts';
-import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { createProgress } from '../../progress/progress.ts';

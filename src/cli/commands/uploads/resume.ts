@@ -3,7 +3,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
 import { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';

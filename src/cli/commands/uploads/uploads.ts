@@ -4,7 +4,7 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import { orphanOf } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { sizeText, timeText } from '../../output/cells.ts';

@@ -1,6 +1,6 @@
 import { usageError } from '../../../client/errors.ts';
-import { displayText, escapeControls } from '../../../contract/sanitize.ts';
 import type { WorkspaceRecord } from '../../../contract/types.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';

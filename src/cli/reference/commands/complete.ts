@@ -1,6 +1,6 @@
-import { asText } from '../../../contract/json-values.ts';
-import { withTimeout } from '../../../contract/retry.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { asText } from '../../../shared/json-values.ts';
+import { withTimeout } from '../../../shared/retry.ts';
 import { addExamples, type CommandDefinition, type CompletionSource } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import {

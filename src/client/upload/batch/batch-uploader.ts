@@ -1,4 +1,4 @@
-import { startAge } from '../../../contract/clock.ts';
+import { startAge } from '../../../shared/clock.ts';
 import { asCodedError, type CodedError, endsTheRun } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';

@@ -1,5 +1,5 @@
-import { startAge } from '../../../contract/clock.ts';
-import { type BackoffPolicy, backoff } from '../../../contract/retry.ts';
+import { startAge } from '../../../shared/clock.ts';
+import { type BackoffPolicy, backoff } from '../../../shared/retry.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import { fileExists } from '../../local-path.ts';
 import { Decider } from '../decide/decide.ts';

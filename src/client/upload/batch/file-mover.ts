@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { evidenceKinds } from '../../../contract/file-evidence.ts';
+import { evidenceKinds } from '../../../shared/file-evidence.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, usageError } from '../../errors.ts';
 import { fileExists } from '../../local-path.ts';

@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
-import { type Clock, startAge } from '../../../contract/clock.ts';
-import { isLinux } from '../../../contract/platform.ts';
+import { type Clock, startAge } from '../../../shared/clock.ts';
+import { isLinux } from '../../../shared/platform.ts';
 import { CodedError } from '../../errors.ts';
 import { inodeOf } from '../../local-path.ts';
 import { renameWithoutReplacing } from '../../state-files.ts';

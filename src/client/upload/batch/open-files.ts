@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { readdir, readFile, readlink, stat } from 'node:fs/promises';
-import { isLinux } from '../../../contract/platform.ts';
+import { isLinux } from '../../../shared/platform.ts';
 import { inodeOf } from '../../local-path.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PlannedOutcome, plannedNames } from '../../../contract/upload-outcomes.ts';
+import { type PlannedOutcome, plannedNames } from '../../../shared/upload-outcomes.ts';
 import type { Candidates, Decider } from '../decide/decide.ts';
 import {
   type Decision,

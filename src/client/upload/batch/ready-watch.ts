@@ -1,5 +1,5 @@
-import { asText } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asText } from '../../../shared/json-values.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 import { waitForIncoming } from '../../library/wait-for-assets.ts';

@@ -1,7 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
-import type { EvidenceKind } from '../../../contract/file-evidence.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { EvidenceKind } from '../../../shared/file-evidence.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
 import { isUntouched, type UploadSource } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';

@@ -1,8 +1,8 @@
 import { lstat, stat } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
-import { evidenceKinds } from '../../../contract/file-evidence.ts';
-import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import { evidenceKinds } from '../../../shared/file-evidence.ts';
+import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import { fileExists, inodeOf } from '../../local-path.ts';

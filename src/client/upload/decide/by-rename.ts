@@ -1,10 +1,10 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
-import { asText, normalizeName } from '../../../contract/json-values.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
-import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import { asText, normalizeName } from '../../../shared/json-values.ts';
+import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
 import { fileExists, inodeOf, toSlashes } from '../../local-path.ts';

@@ -1,9 +1,9 @@
 import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
-import { type CheckOutcome, evidenceKinds } from '../../../contract/file-evidence.ts';
-import { asNumber, asText } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
+import { type CheckOutcome, evidenceKinds } from '../../../shared/file-evidence.ts';
+import { asNumber, asText } from '../../../shared/json-values.ts';
 import { findFolderUid } from '../../changes/folder-creation.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import { FolderReader } from '../../library/folder-reader.ts';

@@ -1,6 +1,6 @@
-import type { EvidenceKind } from '../../../contract/file-evidence.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
-import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import type { EvidenceKind } from '../../../shared/file-evidence.ts';
+import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import type { MovedReceipt } from '../store/receipt-moves.ts';

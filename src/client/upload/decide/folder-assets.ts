@@ -1,8 +1,8 @@
 import { type ListedAsset, parentOf, toListedAsset } from '../../../contract/asset.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
-import { asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
+import { asText, normalizeName, parseTimestamp } from '../../../shared/json-values.ts';
 import { searchesFor } from '../../api/assets.ts';
 import { itemsOf, maxPageSize } from '../../api/pagination.ts';
 import { ignoreNotFound } from '../../errors.ts';

@@ -1,6 +1,6 @@
-import { asText, normalizeName } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
-import type { KeptOutcome } from '../../../contract/upload-outcomes.ts';
+import { asText, normalizeName } from '../../../shared/json-values.ts';
+import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound } from '../../errors.ts';
 import type { GivenMetadata } from '../sources/upload-file.ts';

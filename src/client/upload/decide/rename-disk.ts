@@ -1,5 +1,5 @@
 import { lstat, stat } from 'node:fs/promises';
-import { isLinux } from '../../../contract/platform.ts';
+import { isLinux } from '../../../shared/platform.ts';
 import { type FileIdentity, identityOf } from '../sources/source.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import { isUnchanged } from './by-receipt.ts';

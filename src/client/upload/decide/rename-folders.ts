@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
-import { normalizeName } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
+import { normalizeName } from '../../../shared/json-values.ts';
 import { FolderReader, isListRefused } from '../../library/folder-reader.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../library/folder-tree.ts';
 import { descendantsOf } from '../../library/library-paths.ts';

@@ -1,5 +1,5 @@
-import type { Existing } from '../../../contract/file-evidence.ts';
 import { defaultIdleTimeoutMs, maxChunkBytes } from '../../../contract/tus.ts';
+import type { Existing } from '../../../shared/file-evidence.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { everyFile, type FileChoice } from '../sources/file-chooser.ts';
 

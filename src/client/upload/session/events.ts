@@ -1,5 +1,5 @@
-import { describeRateLimit } from '../../../contract/figures.ts';
-import type { UploadOutcome } from '../../../contract/upload-outcomes.ts';
+import { describeRateLimit } from '../../../shared/figures.ts';
+import type { UploadOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Remedy } from '../../errors.ts';
 import type { TransportNotice } from '../../http/rate-limiter.ts';
 

@@ -1,6 +1,6 @@
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
-import { asNumber } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asNumber } from '../../../shared/json-values.ts';
 import { CodedError } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
 import { waitForAssets } from '../../library/wait-for-assets.ts';

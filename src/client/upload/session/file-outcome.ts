@@ -3,7 +3,7 @@ import {
   type SuccessOutcome,
   type UploadOutcome,
   uploadOutcomes,
-} from '../../../contract/upload-outcomes.ts';
+} from '../../../shared/upload-outcomes.ts';
 import { CodedError } from '../../errors.ts';
 import { type LeftOut, leftOutPath } from '../sources/file-chooser.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';

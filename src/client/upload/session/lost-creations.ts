@@ -1,7 +1,7 @@
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { asNumber, asText, normalizeName, parseTimestamp } from '../../../contract/json-values.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asNumber, asText, normalizeName, parseTimestamp } from '../../../shared/json-values.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError } from '../../errors.ts';
 import type { Receipts } from '../store/receipts.ts';

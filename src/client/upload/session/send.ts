@@ -1,6 +1,6 @@
 import type { HttpRequest, HttpResponse, HttpStack } from 'tus-js-client';
-import { retryUntil } from '../../../contract/retry.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
+import { retryUntil } from '../../../shared/retry.ts';
 import { transferPurpose } from '../../api/upload-sessions.ts';
 import type { ErrorCode } from '../../error-table.ts';
 import { CodedError } from '../../errors.ts';

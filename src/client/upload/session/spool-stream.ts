@@ -1,4 +1,4 @@
-import { normalizeName } from '../../../contract/json-values.ts';
+import { normalizeName } from '../../../shared/json-values.ts';
 import { usageError } from '../../errors.ts';
 import { type TargetedFile, uploadIdOf } from '../sources/upload-file.ts';
 import type { SessionPorts } from './session-ports.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../contract/clock.ts';
+import type { Clock } from '../../../shared/clock.ts';
 
 /** Limits the total bandwidth of all concurrent uploads. */
 export class Throttle {

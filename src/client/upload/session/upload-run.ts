@@ -1,5 +1,5 @@
-import type { JsonObject } from '../../../contract/json-values.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import type { JsonObject } from '../../../shared/json-values.ts';
 import type { Remedy } from '../../errors.ts';
 import type { Subject } from '../decide/matcher.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';

@@ -1,6 +1,6 @@
-import { asObject, asText } from '../../../contract/json-values.ts';
-import { retryUntil } from '../../../contract/retry.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
+import { asObject, asText } from '../../../shared/json-values.ts';
+import { retryUntil } from '../../../shared/retry.ts';
 import { writesOf } from '../../api/writes.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';

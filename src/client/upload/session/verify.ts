@@ -1,5 +1,5 @@
-import { asText } from '../../../contract/json-values.ts';
 import { parseUploadOffset } from '../../../contract/tus.ts';
+import { asText } from '../../../shared/json-values.ts';
 import { CodedError, type Remedy } from '../../errors.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { openChecksum, parseDigest } from '../sources/checksum.ts';

@@ -1,5 +1,5 @@
-import { asText } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { asText } from '../../../shared/json-values.ts';
 import { fileChanged, type UploadSource } from './source.ts';
 
 /** Incremental BLAKE3 hasher whose digest can be read at any point in the stream. */

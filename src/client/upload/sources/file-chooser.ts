@@ -1,8 +1,8 @@
 import { type BigIntStats, existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
-import { pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { pluralize } from '../../../shared/figures.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { CodedError } from '../../errors.ts';
 import type { OwnFiles } from './own-files.ts';
 import { leftAtBy, PathRules } from './path-filter.ts';

@@ -1,5 +1,5 @@
-import { asText } from '../../../contract/json-values.ts';
 import { describeWrongTag, parseTags } from '../../../contract/slug.ts';
+import { asText } from '../../../shared/json-values.ts';
 import { asCodedError } from '../../errors.ts';
 import { closestSpellings } from '../../spelling.ts';
 import { readTable, type TableRow, tableError } from '../../table/read-table.ts';

@@ -11,8 +11,8 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { asObject } from '../../../contract/json-values.ts';
-import { isOwnPath, stateMarker } from '../../../contract/own-names.ts';
+import { asObject } from '../../../shared/json-values.ts';
+import { isOwnPath, stateMarker } from '../../../shared/own-names.ts';
 import { usageError } from '../../errors.ts';
 import { toSlashes } from '../../local-path.ts';
 

@@ -1,7 +1,7 @@
-import { compileGlobs } from '../../../contract/glob.ts';
-import { leftBy } from '../../../contract/leftovers.ts';
-import { isWindows } from '../../../contract/platform.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { compileGlobs } from '../../../shared/glob.ts';
+import { leftBy } from '../../../shared/leftovers.ts';
+import { isWindows } from '../../../shared/platform.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { expandBraces } from '../../glob.ts';
 import { toSlashes } from '../../local-path.ts';
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { parseHttpUrl } from '../../../contract/http-url.ts';
+import { parseHttpUrl } from '../../../shared/http-url.ts';
 import { usageError } from '../../errors.ts';
 
 /** A parsed http or https URL whose secrets are separated. */

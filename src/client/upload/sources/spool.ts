@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { orAborted } from '../../../contract/retry.ts';
+import { orAborted } from '../../../shared/retry.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import { makeStateFolder, replaceFile, syncFolder } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { withoutUndefined } from '../../../contract/json-values.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
 import type { UploadMetadata } from '../../../contract/tus.ts';
+import { withoutUndefined } from '../../../shared/json-values.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import type { OwnFiles } from './own-files.ts';
 

@@ -4,7 +4,7 @@ import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, type Stats, 
 import { link, rename, rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { SqlDatabase } from '../../../contract/sqlite.ts';
+import type { SqlDatabase } from '../../../shared/sqlite.ts';
 import { openSqlite } from '../../load-package.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
 import { createEmptyFile, syncFolder, writeStateFile } from '../../state-files.ts';

@@ -1,4 +1,4 @@
-import type { EvidenceKind } from '../../../contract/file-evidence.ts';
+import type { EvidenceKind } from '../../../shared/file-evidence.ts';
 import { isDone, kindOf, type Receipt, withVerified } from './receipt-row.ts';
 import type { StateDatabase } from './state-database.ts';
 

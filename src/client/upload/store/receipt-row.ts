@@ -1,4 +1,4 @@
-import type { EvidenceKind } from '../../../contract/file-evidence.ts';
+import type { EvidenceKind } from '../../../shared/file-evidence.ts';
 import type { GivenMetadata, ReceiptKey, UploadFile } from '../sources/upload-file.ts';
 import { isUnfinished } from './schema.ts';
 import type { StateDatabase } from './state-database.ts';

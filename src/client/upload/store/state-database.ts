@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { SqlDatabase } from '../../../contract/sqlite.ts';
+import type { SqlDatabase } from '../../../shared/sqlite.ts';
 import { openSqlite } from '../../load-package.ts';
 import { NamedLocks, withLock } from '../../lock.ts';
 import {

@@ -1,7 +1,7 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Clock } from '../../../contract/clock.ts';
-import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import { TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import { assertNotDiskFull } from './storage-errors.ts';
 import { runTool, type Tool } from './tool.ts';
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
-import { isWindows } from '../../../contract/platform.ts';
+import { isWindows } from '../../../shared/platform.ts';
 
 /** An external program, and the function that kills a process group by the pid of its leader. */
 export type Tool = { path: string; killGroup(leader: number): void };

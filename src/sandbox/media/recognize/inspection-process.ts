@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../../contract/clock.ts';
-import { TimeoutError, withTimeout } from '../../../contract/retry.ts';
+import type { Clock } from '../../../shared/clock.ts';
+import { TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import { collectErrors, spawnLimited, type Tool } from '../ffmpeg/tool.ts';
 import type { InspectionTask, WorkerMessage } from './inspection-messages.ts';
 

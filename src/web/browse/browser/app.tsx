@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { formatCount } from '../../../contract/figures.ts';
+import { formatCount } from '../../../shared/figures.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { FileButton, SearchField } from './controls.tsx';

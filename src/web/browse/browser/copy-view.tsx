@@ -1,6 +1,6 @@
 import { activeFilters, flagOf } from '../../../contract/asset-filters.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { findFolder } from './folders.tsx';

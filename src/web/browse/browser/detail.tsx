@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { entryForType, isTimedType } from '../../../contract/asset-values.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
 import { copyLinks, downloadUrl, fetchCard, PageError, setup, trashCard, updateCard, watchUrl } from './api.ts';

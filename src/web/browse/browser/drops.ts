@@ -1,4 +1,4 @@
-import { formatCount } from '../../../contract/figures.ts';
+import { formatCount } from '../../../shared/figures.ts';
 import { findLeftOut, isLeftOut } from '../left-out.ts';
 import { maxMoved, uidPattern } from '../protocol.ts';
 import { useWindowEvent } from './hooks.ts';

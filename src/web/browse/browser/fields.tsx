@@ -1,6 +1,6 @@
 import { useId, useRef, useState } from 'preact/hooks';
-import { formatBytes, formatClockTime } from '../../../contract/figures.ts';
 import { parseTags, type SlugEdit, slugRule, suggestSlugs } from '../../../contract/slug.ts';
+import { formatBytes, formatClockTime } from '../../../shared/figures.ts';
 import type { Card, FolderView } from '../protocol.ts';
 import type { AssetEdit } from '../server/backend.ts';
 import { PageError } from './api.ts';

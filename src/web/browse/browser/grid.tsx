@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatClockTime, formatTimeOfDay } from '../../../contract/figures.ts';
+import { formatClockTime, formatTimeOfDay } from '../../../shared/figures.ts';
 import { type Card, maxMoved, type Query } from '../protocol.ts';
 import { setup } from './api.ts';
 import { AssetCard, type CardEvents } from './asset-card.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatCount, pluralize } from '../../../contract/figures.ts';
-import { quoteForShell } from '../../../contract/sanitize.ts';
+import { formatCount, pluralize } from '../../../shared/figures.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import { type Card, type FolderView, maxMoved, type Query, type RequestBudget } from '../protocol.ts';
 import { fetchFolderTree, fetchWorkspace, listeners, moveAssets, setup, undoMove, updateCard } from './api.ts';
 import type { Dragged, DropContents } from './drops.ts';

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { formatTimeOfDay } from '../../../contract/figures.ts';
+import { formatTimeOfDay } from '../../../shared/figures.ts';
 import { Button } from './controls.tsx';
 import { useDelay } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';

@@ -1,4 +1,4 @@
-import { backoff, retryUntil } from '../../../contract/retry.ts';
+import { backoff, retryUntil } from '../../../shared/retry.ts';
 import type { Card, CardPage, Query } from '../protocol.ts';
 import { fetchCardPage, PageError } from './api.ts';
 import { whenVisible } from './hooks.ts';

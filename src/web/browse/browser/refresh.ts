@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { systemClock } from '../../../contract/clock.ts';
-import { backoff, pollUntil } from '../../../contract/retry.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { backoff, pollUntil } from '../../../shared/retry.ts';
 import type { RequestBudget } from '../protocol.ts';
 import { useDelay, useRedraw, whenVisible } from './hooks.ts';
 import type { PagedList } from './paged-list.ts';

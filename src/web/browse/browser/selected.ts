@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { formatCount } from '../../../contract/figures.ts';
+import { formatCount } from '../../../shared/figures.ts';
 import type { SeenList } from '../protocol.ts';
 import type { PagedList } from './paged-list.ts';
 import { countSelected, everything, isSelected, type ListSelection, nothing, withUids } from './selection.ts';

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { formatCount, formatTimeOfDay, pluralize } from '../../../contract/figures.ts';
+import { formatCount, formatTimeOfDay, pluralize } from '../../../shared/figures.ts';
 import { type FolderView, maxLinks, type PageSelection, type Query } from '../protocol.ts';
 import { copyLinks, fetchUids, PageError, pick, setup } from './api.ts';
 import { Button } from './controls.tsx';

@@ -1,4 +1,4 @@
-import { describeScope, formatCount, formatTimeOfDay } from '../../../contract/figures.ts';
+import { describeScope, formatCount, formatTimeOfDay } from '../../../shared/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { setup } from './api.ts';
 import { type FolderEvents, FolderTree, findFolder } from './folders.tsx';

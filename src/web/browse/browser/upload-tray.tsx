@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
-import { formatBytes, pluralize } from '../../../contract/figures.ts';
-import { escapeControls } from '../../../contract/sanitize.ts';
-import { outcomeNames, uploadOutcomes } from '../../../contract/upload-outcomes.ts';
+import { formatBytes, pluralize } from '../../../shared/figures.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
+import { outcomeNames, uploadOutcomes } from '../../../shared/upload-outcomes.ts';
 import { isEnd, isEnded, type UploadEnd, type UploadState } from '../protocol.ts';
 import { resumeUploads, setup } from './api.ts';
 import { Button } from './controls.tsx';

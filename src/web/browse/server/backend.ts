@@ -1,6 +1,6 @@
 import type { SlugEdit } from '../../../contract/slug.ts';
 import type { AssetRecord, PlaybackInfo, PlayerData } from '../../../contract/types.ts';
-import type { SuccessOutcome } from '../../../contract/upload-outcomes.ts';
+import type { SuccessOutcome } from '../../../shared/upload-outcomes.ts';
 import type {
   CopiedLinks,
   DroppedFileInfo,

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../contract/clock.ts';
+import { systemClock } from '../../../shared/clock.ts';
 
 /** Cache with a maximum size and a time-to-live. Evicts the entry that was set longest ago; reading does not count. */
 export class TtlCache<Value> {

@@ -1,5 +1,5 @@
-import { systemClock } from '../../../contract/clock.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { systemClock } from '../../../shared/clock.ts';
 import { type Card, type CardPage, findUnknownField, type Query, queryFields } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
 import { fetchCached, TtlCache } from './caches.ts';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { parentOf, slugsOf } from '../../../contract/asset.ts';
 import { classifyStatus } from '../../../contract/assumptions.ts';
-import { parseHttpUrl } from '../../../contract/http-url.ts';
-import { asNumber, asText, parseTimestamp } from '../../../contract/json-values.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
+import { parseHttpUrl } from '../../../shared/http-url.ts';
+import { asNumber, asText, parseTimestamp } from '../../../shared/json-values.ts';
 import type { Card } from '../protocol.ts';
 
 const maxFieldChars = 2_000;

@@ -1,6 +1,6 @@
-import { systemClock } from '../../../contract/clock.ts';
-import { asObject, parseTimestamp } from '../../../contract/json-values.ts';
 import type { AssetRecord, PlaybackInfo } from '../../../contract/types.ts';
+import { systemClock } from '../../../shared/clock.ts';
+import { asObject, parseTimestamp } from '../../../shared/json-values.ts';
 import { detectImageType } from '../../shared/image-type.ts';
 import { parseMediaUrl } from '../../shared/media-url.ts';
 import { parseSprites } from '../../shared/sprites.ts';

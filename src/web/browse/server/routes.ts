@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import { describeWrongTag } from '../../../contract/slug.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../shared/json-values.ts';
 import { type PageFile, readScript } from '../../shared/page-files.ts';
 import {
   type HtmlPage,

@@ -1,4 +1,4 @@
-import { asArray, asNumber, asObject, isJsonObject } from '../../../contract/json-values.ts';
+import { asArray, asNumber, asObject, isJsonObject } from '../../../shared/json-values.ts';
 
 const maxPeaks = 2000; // more than a screen can show
 

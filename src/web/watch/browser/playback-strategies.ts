@@ -1,5 +1,5 @@
 import type Hls from 'hls.js/light';
-import { withTimeout } from '../../../contract/retry.ts';
+import { withTimeout } from '../../../shared/retry.ts';
 import type { MediaUrl } from '../../shared/media-url.ts';
 import type { PlayerSetup } from '../setup.ts';
 

@@ -1,4 +1,4 @@
-import { formatClockTime } from '../../../contract/figures.ts';
+import { formatClockTime } from '../../../shared/figures.ts';
 import type { PlaybackController } from './playback-controller.ts';
 
 /** A step of one frame in seconds. Browsers do not tell the frame rate; 25 is the least wrong for a library of clips. */

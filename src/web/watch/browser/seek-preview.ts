@@ -1,4 +1,4 @@
-import { formatClockTime } from '../../../contract/figures.ts';
+import { formatClockTime } from '../../../shared/figures.ts';
 import { parseSprites, type Sprite } from '../../shared/sprites.ts';
 import type { PlayerSetup } from '../setup.ts';
 import { fetchBlob } from './fetch-blob.ts';

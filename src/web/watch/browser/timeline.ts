@@ -1,4 +1,4 @@
-import { formatClockTime } from '../../../contract/figures.ts';
+import { formatClockTime } from '../../../shared/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
 import type { PlaybackController } from './playback-controller.ts';
 import { SeekPreview } from './seek-preview.ts';

@@ -1,4 +1,4 @@
-import { parseJsonOrUndefined } from '../../../contract/json-values.ts';
+import { parseJsonOrUndefined } from '../../../shared/json-values.ts';
 import { fetchBlob } from './fetch-blob.ts';
 import { downsamplePeaks, parsePeaks } from './peaks.ts';
 

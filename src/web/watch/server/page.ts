@@ -1,5 +1,5 @@
-import { asArray, asObject, asText } from '../../../contract/json-values.ts';
 import type { PlayerData } from '../../../contract/types.ts';
+import { asArray, asObject, asText } from '../../../shared/json-values.ts';
 import { buildPolicy } from '../../shared/content-security-policy.ts';
 import { type Html, html, inlineJson, renderHead } from '../../shared/html.ts';
 import { type PageFile, readScript, renderPageFile } from '../../shared/page-files.ts';

@@ -1,8 +1,8 @@
 import { type AssetType, entryForType } from '../../../contract/asset-values.ts';
 import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
-import { formatClockTime } from '../../../contract/figures.ts';
-import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../contract/types.ts';
+import { formatClockTime } from '../../../shared/figures.ts';
+import { asArray, asNumber, asObject, asText, isJsonObject } from '../../../shared/json-values.ts';
 import { type Html, html } from '../../shared/html.ts';
 import { type MediaUrl, parseMediaUrl } from '../../shared/media-url.ts';
 import type { PlayerChapter, PlayerSetup } from '../setup.ts';

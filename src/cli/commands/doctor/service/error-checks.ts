@@ -1,7 +1,7 @@
 import { extractReason } from '../../../../client/http/error-reason.ts';
 import { readRateLimit } from '../../../../client/http/rate-limit-headers.ts';
-import { asObject, isJsonObject } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
+import { asObject, isJsonObject } from '../../../../shared/json-values.ts';
 import { type ServiceProbe, unknownUid } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried } from './verdict.ts';
 

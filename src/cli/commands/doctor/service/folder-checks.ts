@@ -2,10 +2,10 @@ import { totalOf } from '../../../../client/api/pagination.ts';
 import { type FolderNode, parseParentUid } from '../../../../client/library/folder-tree.ts';
 import { parentOf } from '../../../../contract/asset.ts';
 import { fieldNamesFor } from '../../../../contract/assumptions.ts';
-import { asArray, asObject, asText, isJsonObject, type JsonObject } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
 import type { AssetRecord, PageEnvelope } from '../../../../contract/types.ts';
 import { isSameUid, isUid } from '../../../../contract/uid.ts';
+import { asArray, asObject, asText, isJsonObject, type JsonObject } from '../../../../shared/json-values.ts';
 import { type Answer, recordsOf, type ServiceProbe, unknownUid } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried } from './verdict.ts';
 

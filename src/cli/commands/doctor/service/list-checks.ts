@@ -1,10 +1,10 @@
 import { parentFields, parentOf, slugsOf } from '../../../../contract/asset.ts';
 import { assetStatuses, assetTypes } from '../../../../contract/asset-values.ts';
 import { classifyStatus, fieldNamesFor, isAwaitingUpload } from '../../../../contract/assumptions.ts';
-import { asNumber, asObject, asText, normalizeName, parseTimestamp } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
 import type { AssetRecord } from '../../../../contract/types.ts';
 import { isUid } from '../../../../contract/uid.ts';
+import { asNumber, asObject, asText, normalizeName, parseTimestamp } from '../../../../shared/json-values.ts';
 import { type Answer, maxListed, recordsOf, type ServiceProbe, Untried } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried, typeName } from './verdict.ts';
 

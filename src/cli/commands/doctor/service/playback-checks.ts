@@ -1,7 +1,7 @@
 import { parsePlayables } from '../../../../client/library/playables.ts';
-import { parseHttpUrl } from '../../../../contract/http-url.ts';
-import { asArray, asObject, asText, isJsonObject } from '../../../../contract/json-values.ts';
 import type { PlaybackInfo } from '../../../../contract/types.ts';
+import { parseHttpUrl } from '../../../../shared/http-url.ts';
+import { asArray, asObject, asText, isJsonObject } from '../../../../shared/json-values.ts';
 import { type ServiceProbe, unknownUid } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried } from './verdict.ts';
 

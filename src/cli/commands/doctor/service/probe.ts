@@ -4,9 +4,9 @@ import type { ErrorCode } from '../../../../client/error-table.ts';
 import { CodedError } from '../../../../client/errors.ts';
 import type { ApiRequest, ReceivedResponse } from '../../../../client/http/api-request.ts';
 import { WorkspaceFolderTree } from '../../../../client/library/folder-tree.ts';
-import { asArray, asObject, asText, type JsonObject, parseJsonOrUndefined } from '../../../../contract/json-values.ts';
 import { apiPrefix, paths } from '../../../../contract/paths.ts';
 import type { AssetRecord, PageEnvelope, PlaybackInfo, WorkspaceRecord } from '../../../../contract/types.ts';
+import { asArray, asObject, asText, type JsonObject, parseJsonOrUndefined } from '../../../../shared/json-values.ts';
 
 /** Reason why an assumption cannot be judged. */
 export class Untried extends Error {}

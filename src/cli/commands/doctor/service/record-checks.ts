@@ -1,10 +1,10 @@
 import { parseParentUid } from '../../../../client/library/folder-tree.ts';
 import { parentFields, slugsOf } from '../../../../contract/asset.ts';
 import { fieldNamesFor } from '../../../../contract/assumptions.ts';
-import { asArray, asObject, asText, type JsonObject } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
 import type { AssetRecord } from '../../../../contract/types.ts';
 import { isSameUid } from '../../../../contract/uid.ts';
+import { asArray, asObject, asText, type JsonObject } from '../../../../shared/json-values.ts';
 import type { ServiceProbe } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried } from './verdict.ts';
 

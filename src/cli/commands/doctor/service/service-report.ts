@@ -1,9 +1,9 @@
 import { CodedError, usageError } from '../../../../client/errors.ts';
 import { isRootPath } from '../../../../client/library/library-paths.ts';
 import type { NameOverrides } from '../../../../contract/assumptions.ts';
-import { pluralize } from '../../../../contract/figures.ts';
 import { paths } from '../../../../contract/paths.ts';
-import { displayText } from '../../../../contract/sanitize.ts';
+import { pluralize } from '../../../../shared/figures.ts';
+import { displayText } from '../../../../shared/sanitize.ts';
 import type { Context } from '../../../context.ts';
 import { resolveFolder } from '../../../library/folders.ts';
 import { type Column, listBy } from '../../../output/result.ts';

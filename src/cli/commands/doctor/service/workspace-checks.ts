@@ -1,8 +1,8 @@
 import { WorkspaceEmbedSettings } from '../../../../client/api/embed-settings.ts';
 import { CodedError } from '../../../../client/errors.ts';
 import { isPrimary } from '../../../../client/library/workspaces.ts';
-import { asObject, asText, isJsonObject } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
+import { asObject, asText, isJsonObject } from '../../../../shared/json-values.ts';
 import type { ServiceProbe } from './probe.ts';
 import { type AssumptionCheck, doesNotHold, holds, type Judgment, listNames, notTried } from './verdict.ts';
 

@@ -5,10 +5,10 @@ import type { CreatedSession } from '../../../../client/api/upload-sessions.ts';
 import type { FolderNode } from '../../../../client/library/folder-tree.ts';
 import { fetchFolderTree } from '../../../../client/library/folder-tree.ts';
 import { writeStateFile } from '../../../../client/state-files.ts';
-import { asArray, asObject, asText, parseJsonOrUndefined } from '../../../../contract/json-values.ts';
 import { paths } from '../../../../contract/paths.ts';
 import type { AssetRecord } from '../../../../contract/types.ts';
 import { isSameUid } from '../../../../contract/uid.ts';
+import { asArray, asObject, asText, parseJsonOrUndefined } from '../../../../shared/json-values.ts';
 import { recordsOf, type ServiceProbe, Untried } from './probe.ts';
 
 /** Beginning of the names of all that a run creates. A random part follows, so that no other object has such a name. */

@@ -3,9 +3,12 @@ import { basename, join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { setUpCli } from '../support/cli-setup.ts';
+import { numberedUid } from '../support/fake-library.ts';
+import { FakeService, type MediaResponder } from '../support/fake-service.ts';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { fixturePath, forSandboxMode, isStrict } from '../support/sandbox.ts';
+import { SmallDisk } from '../support/small-disk.ts';
 
 const { setup, account } = setUpCli();
 
@@ -16,6 +19,30 @@ beforeAll(async () => {
   for (const name of ['tone.mp3', 'still.jpg', 'tone.mp3'])
     assetUids.push((await cli.json(['upload', fixturePath(name), '--existing', 'upload']))[0].asset_uid);
   await cli.json(['assets', 'wait', ...assetUids]);
+});
+
+it('a full disk ends a download of many files; the others are not attempted, and are saved by the next run', {
+  tags: 'root-mount',
+}, async () => {
+  const names = Array.from({ length: 40 }, (_, n) => `photo ${n}`);
+  const assets = names.map((name, n) => ({ uid: numberedUid(n), name, type: 'image', status: 'ready' }));
+  const playback = { type: 'image', streams: {}, source: { url: 'HERE/media/a.jpg' } };
+  let requests = 0;
+  const media: MediaResponder = (response) => {
+    requests++;
+    response.setHeader('content-type', 'image/jpeg').end('some bytes');
+  };
+  const service = await FakeService.start({ assets, playback, media });
+  const cli = new Cli(service.environment);
+  const disk = new SmallDisk();
+  const save = () => cli.run(['download', ...assets.map(({ uid }) => uid), '-d', disk.path, '--json', '--yes']);
+  disk.fill();
+  const full = await save();
+  expect([full.code, full.stderr]).toEqual([11, expect.stringContaining('not attempted')]);
+  expect(requests).toBeLessThan(20);
+  disk.free();
+  expect((await save()).code).toBe(0);
+  expect(readdirSync(disk.path)).toHaveLength(40);
 });
 
 describe('download of several assets', () => {

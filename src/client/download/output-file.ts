@@ -292,6 +292,7 @@ const throwCannotReplace = ({ path }: NamedOutput) =>
 
 const throwOutputError =
   (message: string, hint: string) =>
-  (error: Error): never => {
-    throw new OutputFailed(message, { code: 'write_failed', reason: error.message, hint, underlying: error });
+  (error: NodeJS.ErrnoException): never => {
+    const endsRun = error.code === 'ENOSPC' || error.code === 'EDQUOT'; // the next file has no room, either
+    throw new OutputFailed(message, { code: 'write_failed', reason: error.message, hint, underlying: error, endsRun });
   };

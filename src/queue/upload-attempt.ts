@@ -1,6 +1,6 @@
 import type { Api } from '../client/api/api.ts';
 import { decideByEntry } from '../client/upload/decide/by-entry.ts';
-import { fileTimesOf, findOwnReceipt, isUnchanged, versionOf } from '../client/upload/decide/by-receipt.ts';
+import { findOwnReceipt } from '../client/upload/decide/by-receipt.ts';
 import { sendNew } from '../client/upload/decide/decision.ts';
 import type { UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import { type OnUploadEvent, toWaitingEvent } from '../client/upload/session/events.ts';
@@ -8,6 +8,7 @@ import { toUploaded, type Uploaded } from '../client/upload/session/file-outcome
 import type { FirstCreation } from '../client/upload/session/first-creation.ts';
 import type { Throttle } from '../client/upload/session/throttle.ts';
 import { type OpenedUpload, openUpload } from '../client/upload/session/upload.ts';
+import { describeChange, fileTimesOf, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
 import type { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { fileChanged, type UploadSource } from '../client/upload/sources/source.ts';
 import { fileAt, type TargetedFile } from '../client/upload/sources/upload-file.ts';
@@ -144,7 +145,7 @@ export class UploadAttempt {
     const key = localReceiptKeyOf(task, source);
     const receipt = await findOwnReceipt(this.#deps.receipts, key, { path, sizeBytes: identity.sizeBytes });
     const isSame = receipt?.name === (task.name ?? task.filename);
-    if (!receipt?.blake3 || !isSame || !isUnchanged(receipt, identity)) return undefined;
+    if (!receipt?.blake3 || !isSame || !matchesReceipt(receipt, identity)) return undefined;
     const exists = await this.#api.assets.get(receipt.assetUid).then(
       () => true,
       ({ kind }) => kind !== 'notFound',
@@ -192,16 +193,17 @@ function assertService({ service }: UploadTask, { transport }: Api): void {
 
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */
 function describeQueueChange({ sizeBytes, fileVersion }: UploadTask, { identity }: UploadSource): string | undefined {
-  if (sizeBytes !== identity.sizeBytes) return `its size changed from ${sizeBytes} to ${identity.sizeBytes} bytes`;
-  return isSameFileVersion(fileVersion, versionOf(identity)) ? undefined : 'it was modified';
+  const now = versionOf(identity);
+  const mtimeNs = isSameRoundedTime(fileVersion, now) ? now : fileVersion;
+  return describeChange({ sizeBytes, mtimeNs }, { sizeBytes: identity.sizeBytes, mtimeNs: now });
 }
 
 /** Compares times at the lower precision of the two, since file servers store milliseconds or whole seconds. */
-function isSameFileVersion(queued: string, now: string): boolean {
-  const versions = [queued, now];
+function isSameRoundedTime(...versions: [queued: string, now: string]): boolean {
   const end = versions.some((version) => version.endsWith('000000000')) ? -9 : -6;
   const areTimes = versions.every((version) => /^\d{10,}$/.test(version));
-  return queued === now || (areTimes && queued.slice(0, end) === now.slice(0, end));
+  const [queued, now] = versions.map((version) => version.slice(0, end));
+  return areTimes && queued === now;
 }
 
 /** Wraps a source so that reading from it fails once the lease is lost. */

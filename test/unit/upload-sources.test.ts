@@ -4,14 +4,14 @@ import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vit
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
 import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
-import { isUnchanged } from '../../src/client/upload/decide/by-receipt.ts';
 import { sendNew } from '../../src/client/upload/decide/decision.ts';
 import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
+import { describeChange, isUnchanged, matchesReceipt } from '../../src/client/upload/sources/file-identity.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
-import { describeChange, isUntouched, type UploadSource } from '../../src/client/upload/sources/source.ts';
+import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
 import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
@@ -150,7 +150,15 @@ it('a remote file counts as changed by its ETag, or by its modification time if 
 it('a modification time of 0 does not show that a file is unchanged, but an ETag beside it does', () => {
   const identity = { sizeBytes: 1, mtimeNs: '0' };
   const receipt = { sizeBytes: 1, mtimeNs: '0', ctimeNs: null };
-  expect([isUntouched(identity, identity), isUnchanged(receipt, identity)]).toEqual([false, false]);
+  expect([isUnchanged(identity, identity), matchesReceipt(receipt, identity)]).toEqual([false, false]);
   const tagged = { ...identity, validator: '"a"' };
-  expect([isUntouched(tagged, tagged), isUnchanged({ ...receipt, mtimeNs: '"a"' }, tagged)]).toEqual([true, true]);
+  expect([isUnchanged(tagged, tagged), matchesReceipt({ ...receipt, mtimeNs: '"a"' }, tagged)]).toEqual([true, true]);
+});
+
+it('a local file is unchanged if nothing that is known of it differs', () => {
+  const file = { sizeBytes: 1, mtimeNs: '5', ctimeNs: '6', ino: '7', dev: '8' };
+  const changed = [{ sizeBytes: 2 }, { mtimeNs: '6' }, { ctimeNs: '7' }, { ino: '8' }];
+  expect(changed.map((change) => isUnchanged(file, { ...file, ...change }))).toEqual([false, false, false, false]);
+  const unknown = [{ ctimeNs: undefined }, { ctimeNs: null }, { dev: '9' }];
+  expect(unknown.map((change) => isUnchanged(file, { ...file, ...change }))).toEqual([true, true, true]);
 });

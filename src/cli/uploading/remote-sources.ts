@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import type { Transport } from '../../client/http/transport.ts';
-import { versionOf } from '../../client/upload/decide/by-receipt.ts';
 import type { FileChooser } from '../../client/upload/sources/file-chooser.ts';
+import { versionOf } from '../../client/upload/sources/file-identity.ts';
 import { assertNoConfiguration } from '../../client/upload/sources/own-files.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';

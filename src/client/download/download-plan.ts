@@ -12,10 +12,9 @@ import type { Library } from '../library/library.ts';
 import { type SelectedAsset, selectInFolders } from '../library/select-assets.ts';
 import { toSlashes } from '../local-path.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
-import { isUnchanged } from '../upload/decide/by-receipt.ts';
-import { identityOf } from '../upload/sources/source.ts';
+import { isStillAt } from '../upload/sources/file-identity.ts';
 import { inDirectory, isNameKept, readFileRecord, uniqueFilePaths } from './file-name.ts';
-import { isUnchangedDownload } from './save.ts';
+import { hasDownloadTime } from './save.ts';
 
 /** Settings for downloading several assets. */
 export type PlanRequest = {
@@ -136,7 +135,7 @@ export async function planDownloads(
     const place = { asset, relativePath, path: inDirectory(directory, relativePath), record };
     const { own, ...seen } = await lookAt(place, { root, service, receipts });
     if (own?.ctimeNs === null) killed.push(own);
-    const isUploaded = uploaded !== undefined && (await isUnchangedUpload(uploaded));
+    const isUploaded = uploaded !== undefined && (await isStillAt(uploaded.path, uploaded, lstat));
     const known = isOldVersion ? earlier : isUploaded ? uploaded : undefined;
     files.set(target.uid, {
       ...{ uid: target.uid, ...place, ...seen, ...(known && { present: known }) },
@@ -231,12 +230,6 @@ export async function lookAt(
   // With a receipt, a file that does not match it was changed. A download without one, such as one of another state
   // directory, shows by its time which asset it is.
   const found = (await receipts?.hasReceipt(at)) ? undefined : await lstat(path).catch(() => undefined);
-  const isSame =
-    found && isUnchangedDownload(found, { assetUid: asset.uid, createdAt: parseTimestamp(asset.created_at) });
+  const isSame = found && hasDownloadTime(found, { assetUid: asset.uid, createdAt: parseTimestamp(asset.created_at) });
   return { own, present: isSame ? { sizeBytes: found.size, verified: null } : undefined, isOwn: false };
-}
-
-async function isUnchangedUpload(uploaded: UploadedFile): Promise<boolean> {
-  const found = await lstat(uploaded.path, { bigint: true }).catch(() => undefined);
-  return found?.isFile() === true && isUnchanged(uploaded, identityOf(found));
 }

@@ -40,8 +40,8 @@ function mtimeFor({ assetUid, createdAt }: Pick<MediaDownload, 'assetUid' | 'cre
   return Math.floor(createdAt / 1000) + mark / 1_000_000;
 }
 
-/** Returns true if the file's modification time shows that it is an unmodified earlier download. */
-export function isUnchangedDownload(file: Stats, media: Pick<MediaDownload, 'assetUid' | 'createdAt'>): boolean {
+/** Returns true if a file has the modification time that a download gives it, so that it was not changed since. */
+export function hasDownloadTime(file: Stats, media: Pick<MediaDownload, 'assetUid' | 'createdAt'>): boolean {
   const seconds = mtimeFor(media);
   return file.isFile() && seconds !== undefined && Math.abs(file.mtimeMs - seconds * 1000) < 0.01;
 }

@@ -1,6 +1,7 @@
 import { lstat } from 'node:fs/promises';
 import { rangeBelow } from '../local-path.ts';
 import type { SqlValue } from '../sqlite-database.ts';
+import { identityOf, isSameVersion } from '../upload/sources/file-identity.ts';
 import { withVerified } from '../upload/store/receipt-row.ts';
 import type { StateDatabase } from '../upload/store/state-database.ts';
 import type { DownloadStart } from './download.ts';
@@ -61,9 +62,9 @@ export class DownloadReceipts {
     const found = await lstat(path, { bigint: true }).catch(() => undefined);
     if (!found?.isFile()) return undefined;
     const sql = `SELECT ${columns} FROM downloads
-      WHERE path = ? AND service = ? AND state IN ('done', 'whole') AND size = ? AND mtime_ns = ?`;
-    const rows = await this.#select(sql, path, service, Number(found.size), String(found.mtimeNs));
-    return rows.find(({ ctimeNs }) => ctimeNs === null || ctimeNs === String(found.ctimeNs));
+      WHERE path = ? AND service = ? AND state IN ('done', 'whole')`;
+    const rows = await this.#select(sql, path, service);
+    return rows.find((receipt) => isSameVersion(receipt, identityOf(found)));
   }
 
   /** Returns the receipts of files below a directory that were downloaded as a part of a folder or glob of a workspace. */

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { fileExists } from '../../local-path.ts';
+import { hasSameSizeAndTime } from '../sources/file-identity.ts';
 import { fromMetadata, type UploadFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore } from '../store/upload-store.ts';
@@ -23,12 +24,12 @@ export async function asBegun(
 
 /** Returns the entry of an upload of the same inode, with the same size and modification time, whose path is gone. */
 async function findEntry(
-  { path, sizeBytes, mtimeNs }: UploadFile,
+  file: UploadFile,
   begun: readonly (OpenEntry | CompleteEntry)[],
 ): Promise<OpenEntry | CompleteEntry | undefined> {
-  const similar = begun.filter(({ file }) => file.sizeBytes === sizeBytes && file.mtimeNs === mtimeNs);
+  const similar = begun.filter((entry) => hasSameSizeAndTime(entry.file, file));
   if (similar.length === 0) return undefined;
-  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  const found = await stat(file.path, { bigint: true }).catch(() => undefined);
   for (const entry of similar) {
     const isSame = found && entry.file.ino === String(found.ino) && entry.file.dev === String(found.dev);
     if (isSame && !(await fileExists(entry.realPath))) return entry;

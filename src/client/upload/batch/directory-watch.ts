@@ -6,6 +6,7 @@ import { Decider } from '../decide/decide.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';
 import { type FileOutcome, isInterruption, leftOutOutcome } from '../session/file-outcome.ts';
 import { type FileChooser, leftOutPath } from '../sources/file-chooser.ts';
+import { hasSameSizeAndTime, isSameVersion, type KnownIdentity } from '../sources/file-identity.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import { type BatchRun, BatchUploader, type RunResult } from './batch-uploader.ts';
 import { asBegun } from './begun-uploads.ts';
@@ -39,13 +40,11 @@ const outageDelays = { minMs: 5_000, maxMs: 300_000 };
 /** Time after which the folders of the library are read again before a run. */
 const maxTreeAgeMs = 60_000;
 
-/** Combines the attributes that a write or a rename changes. A file is stable while they stay equal. */
-const appearanceOf = ({ sizeBytes, mtimeNs, ctimeNs }: UploadFile) => `${sizeBytes} ${mtimeNs} ${ctimeNs}`;
+/** A file as it was first seen. It is stable while it is the same version. */
+type Sighting = { file: UploadFile; ageMs: () => number };
 
-type Sighting = { appearance: string; ageMs: () => number };
-
-/** A pause before the next attempt. @property appearance that of the file that failed */
-type Pause = { appearance: string; attempts: number; isOver: () => boolean };
+/** A pause before the next attempt. @property failed the file that failed; empty in an outage, which concerns all */
+type Pause = { failed: KnownIdentity; attempts: number; isOver: () => boolean };
 
 /**
  * Follows a directory without an end: scans it again and again, and uploads what is new or changed. A scan asks this
@@ -157,22 +156,21 @@ export class DirectoryWatch implements BatchRun {
 
   /** Returns the first sighting of a file as it is now. */
   #sightingOf(file: UploadFile): Sighting {
-    const appearance = appearanceOf(file);
     const earlier = this.#sightings.get(pathOf(file));
-    return earlier?.appearance === appearance ? earlier : { appearance, ageMs: this.#startAge() };
+    return earlier && isSameVersion(earlier.file, file) ? earlier : { file, ageMs: this.#startAge() };
   }
 
   /** Returns true for a file that may be one of those that are sent now, and was renamed meanwhile: its upload ends first. */
-  async #mayBeInFlight({ sizeBytes, mtimeNs }: UploadFile): Promise<boolean> {
+  async #mayBeInFlight(file: UploadFile): Promise<boolean> {
     for (const [path, other] of this.#inFlight)
-      if (other.sizeBytes === sizeBytes && other.mtimeNs === mtimeNs && !(await fileExists(path))) return true;
+      if (hasSameSizeAndTime(other, file) && !(await fileExists(path))) return true;
     return false;
   }
 
   /** Returns false for a file that has failed and not changed since, until it is time to try it again. */
   #mayTry(file: UploadFile): boolean {
     const pause = this.#pauses.get(pathOf(file));
-    return pause?.appearance !== appearanceOf(file) || pause.isOver();
+    return !pause || !isSameVersion(pause.failed, file) || pause.isOver();
   }
 
   /** Starts to upload files, and returns as soon as another run may start. */
@@ -234,8 +232,7 @@ export class DirectoryWatch implements BatchRun {
     // Its folder may be gone, whatever is known of it.
     if (error?.kind === 'notFound') this.#treeAgeMs = () => Number.POSITIVE_INFINITY;
     // A file that is uploaded is not found again.
-    if (error || isBusy)
-      this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, appearanceOf(file)));
+    if (error || isBusy) this.#pauses.set(path, this.#pauseAfter(this.#pauses.get(path), retryDelays, file));
     else this.#pauses.delete(path);
   }
 
@@ -252,11 +249,11 @@ export class DirectoryWatch implements BatchRun {
   }
 
   /** Starts a pause, which is longer after each failure of the same. */
-  #pauseAfter(earlier: Pause | undefined, policy: BackoffPolicy, appearance = ''): Pause {
-    const attempts = earlier?.appearance === appearance ? earlier.attempts + 1 : 1;
+  #pauseAfter(earlier: Pause | undefined, policy: BackoffPolicy, failed: KnownIdentity = {}): Pause {
+    const attempts = earlier && isSameVersion(earlier.failed, failed) ? earlier.attempts + 1 : 1;
     const delayMs = backoff(attempts - 1, policy, this.#deps.api.transport.clock);
     const ageMs = this.#startAge();
-    return { appearance, attempts, isOver: () => ageMs() >= delayMs };
+    return { failed, attempts, isOver: () => ageMs() >= delayMs };
   }
 
   get #isOver(): boolean {

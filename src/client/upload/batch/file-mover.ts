@@ -6,11 +6,12 @@ import type { Api } from '../../api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, usageError } from '../../errors.ts';
 import { fileExists } from '../../local-path.ts';
 import { makeFolder, renameWithoutReplacing, syncFolder } from '../../state-files.ts';
-import { findOwnReceipt, isUnchanged } from '../decide/by-receipt.ts';
+import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { isBelow } from '../decide/missing-files.ts';
 import { createOutcome, type FileOutcome, type Uploaded } from '../session/file-outcome.ts';
 import type { SessionPorts } from '../session/session-ports.ts';
-import { fileChanged, fileGone, identityOf } from '../sources/source.ts';
+import { identityOf, matchesReceipt } from '../sources/file-identity.ts';
+import { fileChanged, fileGone } from '../sources/source.ts';
 import { type FolderResolver, receiptKeyOf, type UploadFile } from '../sources/upload-file.ts';
 import { kindOf, type Receipt, receiptOfFinding } from '../store/receipt-row.ts';
 import type { Receipts } from '../store/receipts.ts';
@@ -206,7 +207,7 @@ async function assertUnchanged({ path }: UploadFile, receipt: Receipt): Promise<
     throw fileGone(path);
   });
   if (found.isSymbolicLink()) throw staysWhereItIs({ path }, 'write_failed', 'it is a link, not a file');
-  if (!isUnchanged(receipt, identityOf(found)))
+  if (!matchesReceipt(receipt, identityOf(found)))
     throw fileChanged(path, 'it is uploaded again by the next run', 'it was uploaded');
 }
 

@@ -8,6 +8,7 @@ import { byUid } from '../../library/select-assets.ts';
 import { type FolderMove, type KeepDecision, type LocalRecord, saveRecords } from '../decide/decision.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';
 import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
+import { hasSameSizeAndTime, identityOf } from '../sources/file-identity.ts';
 import { fileAt, shownPathOf, type UploadFile } from '../sources/upload-file.ts';
 import { type FollowedFile, keptResult } from './plan.ts';
 import type { UploadPorts } from './upload-ports.ts';
@@ -137,9 +138,9 @@ async function changeAssets(
 async function assertSameFile(change: FileChange | undefined): Promise<undefined> {
   const { file, decision } = change ?? {};
   if (!file || decision?.outcome !== 'moved') return undefined;
-  const { path, realPath = path, sizeBytes, mtimeNs } = file;
+  const { path, realPath = path } = file;
   const now = await stat(realPath, { bigint: true }).catch(() => undefined);
-  if (now && Number(now.size) === sizeBytes && String(now.mtimeNs) === mtimeNs) return undefined;
+  if (now && hasSameSizeAndTime(file, identityOf(now))) return undefined;
   throw new CodedError(`the asset of ${path} was not changed`, {
     code: 'changed_meanwhile',
     reason: 'the file was changed or renamed meanwhile',

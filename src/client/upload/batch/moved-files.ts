@@ -1,10 +1,10 @@
 import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { type Clock, startAge } from '../../../shared/clock.ts';
-import { isLinux } from '../../../shared/platform.ts';
 import { CodedError } from '../../errors.ts';
 import { inodeOf } from '../../local-path.ts';
 import { renameWithoutReplacing } from '../../state-files.ts';
+import { hasSameSizeAndTime, identityOf, wasCreatedAfter } from '../sources/file-identity.ts';
 import { fileChanged } from '../sources/source.ts';
 import { fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
@@ -53,7 +53,7 @@ export class MovedFiles {
   async add(file: UploadFile, receipt: Receipt, target: string): Promise<void> {
     const found = await lstat(target, { bigint: true });
     const moved = { file, receipt, target, inode: inodeOf(found), ageMs: startAge(this.#options.clock) };
-    if (!isAsUploaded(receipt, found)) throw await this.#moveBack(moved);
+    if (!hasSameSizeAndTime(receipt, identityOf(found))) throw await this.#moveBack(moved);
     this.#files.push(moved);
   }
 
@@ -72,7 +72,8 @@ export class MovedFiles {
     for (const each of files) {
       const found = await lstat(each.target, { bigint: true }).catch(() => undefined);
       if (!found || isAnotherFile(each, found)) continue; // others have removed or replaced it
-      if (!isAsUploaded(each.receipt, found)) changed.push({ file: each.file, error: await this.#moveBack(each) });
+      if (!hasSameSizeAndTime(each.receipt, identityOf(found)))
+        changed.push({ file: each.file, error: await this.#moveBack(each) });
       else if (each.ageMs() < maxAgeMs) this.#files.push(each);
     }
     return changed;
@@ -109,12 +110,9 @@ export class MovedFiles {
   }
 }
 
-const isAsUploaded = ({ sizeBytes, mtimeNs }: Receipt, found: BigIntStats) =>
-  Number(found.size) === sizeBytes && String(found.mtimeNs) === mtimeNs;
-
 /** Returns true if another file has taken the place of a moved one, as far as the system tells. */
 function isAnotherFile({ inode, receipt }: FollowedMove, found: BigIntStats): boolean {
   if (!found.isFile()) return true;
   if (inode !== undefined) return inode !== inodeOf(found);
-  return isLinux && receipt.ctimeNs !== null && found.birthtimeNs > BigInt(receipt.ctimeNs);
+  return wasCreatedAfter(found, receipt.ctimeNs) === true;
 }

@@ -3,7 +3,8 @@ import { isAbsolute } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { EvidenceKind } from '../../../shared/file-evidence.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
-import { isUntouched, type UploadSource } from '../sources/source.ts';
+import { isUnchanged } from '../sources/file-identity.ts';
+import type { UploadSource } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { Decision, FileEvidence, SendDecision } from './decision.ts';
@@ -58,7 +59,7 @@ export async function hasSentContent(
   { file, blake3 }: CompleteEntry,
   { identity, digest }: { identity: Subject['identity']; digest(): Promise<string> },
 ): Promise<boolean> {
-  return (identity !== undefined && isUntouched(file, identity)) || (await digest()) === blake3;
+  return (identity !== undefined && isUnchanged(file, identity)) || (await digest()) === blake3;
 }
 
 /**

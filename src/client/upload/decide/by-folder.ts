@@ -11,10 +11,11 @@ import { asCodedError, type CodedError } from '../../errors.ts';
 import { isListRefused } from '../../library/folder-reader.ts';
 import { fileExists } from '../../local-path.ts';
 import { digestAndClose, digestIn } from '../sources/checksum.ts';
+import { matchesReceipt } from '../sources/file-identity.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import type { DownloadedFile, KnownAsset } from '../store/known-assets.ts';
 import { kindOf, type Receipt, receiptOfFinding } from '../store/receipt-row.ts';
-import { isUnchanged, keep } from './by-receipt.ts';
+import { keep } from './by-receipt.ts';
 import { type Decision, evidenceOf, sendNew } from './decision.ts';
 import { FolderAssets } from './folder-assets.ts';
 import type { FolderComparisonOptions, MatcherDeps } from './matcher.ts';
@@ -121,7 +122,7 @@ class FolderComparison {
 
   #digestOf(file: UploadFile, downloaded: DownloadedFile | undefined): ComparedFile['digest'] {
     const { path, realPath, stream, sizeBytes = 0, mtimeNs = '0', ctimeNs } = file;
-    if (downloaded && isUnchanged(downloaded, { sizeBytes, mtimeNs, ctimeNs })) return async () => downloaded.blake3;
+    if (downloaded && matchesReceipt(downloaded, { sizeBytes, mtimeNs, ctimeNs })) return async () => downloaded.blake3;
     let digest: Promise<string | undefined> | undefined;
     return () => {
       // An unreadable file fails later, when it is uploaded.

@@ -6,32 +6,12 @@ import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import { fileExists, inodeOf } from '../../local-path.ts';
-import type { FileIdentity } from '../sources/source.ts';
+import { type FileIdentity, fileTimesOf, matchesReceipt } from '../sources/file-identity.ts';
 import type { ReceiptKey, UploadFile } from '../sources/upload-file.ts';
 import { kindOf, type Receipt } from '../store/receipt-row.ts';
 import type { Receipts } from '../store/receipts.ts';
 import { evidenceOf, type KeepDecision, type LocalRecord } from './decision.ts';
 import type { FileMatcher, MatcherDeps } from './matcher.ts';
-
-/** Returns the strong ETag of a file if it has one, else its modification time. */
-export const versionOf = ({ validator, mtimeNs }: FileIdentity) => validator ?? mtimeNs;
-
-/** Returns the version and the change time of a file, for its receipt. */
-export const fileTimesOf = (identity: FileIdentity): Pick<Receipt, 'mtimeNs' | 'ctimeNs'> => ({
-  mtimeNs: versionOf(identity),
-  ctimeNs: identity.ctimeNs ?? null,
-});
-
-/**
- * Returns true if size and version are equal. A change time that differs shows that the file was written, although its
- * modification time was set back (`cp -p`). A modification time of 0, which some file systems give every file, shows
- * nothing.
- */
-export function isUnchanged(receipt: Pick<Receipt, 'sizeBytes' | 'mtimeNs' | 'ctimeNs'>, now: FileIdentity): boolean {
-  const { mtimeNs, ctimeNs } = fileTimesOf(now);
-  const isTouched = receipt.ctimeNs !== null && ctimeNs !== null && receipt.ctimeNs !== ctimeNs;
-  return receipt.sizeBytes === now.sizeBytes && receipt.mtimeNs === mtimeNs && mtimeNs !== '0' && !isTouched;
-}
 
 export const keep = (outcome: KeptOutcome, receipt: Receipt, records: readonly LocalRecord[] = []): KeepDecision => ({
   action: 'keep',
@@ -70,7 +50,7 @@ async function keepOwn(saved: Receipt, { realPath }: ReceiptKey, identity: FileI
   // The content of an asset that has other bytes than were sent is known from a download.
   const receipt: Receipt = saved.verified === false ? { ...saved, verified: true, evidence: 'bytes' } : saved;
   const outcome = evidenceKinds[kindOf(receipt)].kept;
-  if (receipt.realPath === realPath && isUnchanged(receipt, identity)) return keep(outcome, receipt);
+  if (receipt.realPath === realPath && matchesReceipt(receipt, identity)) return keep(outcome, receipt);
   const to = { realPath, ...fileTimesOf(identity) };
   if (await isSamePath(receipt.realPath, realPath))
     return keep(outcome, receipt, [{ record: 'path', key: receipt, to }]);
@@ -95,7 +75,7 @@ export const sameFile: FileMatcher = async ({ file, key, identity }, before, { r
   if (!key || !identity || file.id !== undefined) return undefined;
   const receipt = await findOwnReceipt(receipts, key, { ...file, sizeBytes: identity.sizeBytes });
   if (!receipt) return undefined;
-  if (!policy.checksum && isUnchanged(receipt, identity)) return keepOwn(receipt, key, identity);
+  if (!policy.checksum && matchesReceipt(receipt, identity)) return keepOwn(receipt, key, identity);
   if (receipt.blake3 === null) return undefined;
   const evidence = evidenceOf(receipt, receipt.verified === false ? 'contradicted' : 'changed');
   return { ...before, reason: 'changed', mayBeDuplicate: true, evidence };

@@ -9,14 +9,14 @@ import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
 import { fileExists, inodeOf, toSlashes } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
-import type { FileIdentity } from '../sources/source.ts';
+import { type FileIdentity, fileTimesOf, matchesReceipt } from '../sources/file-identity.ts';
 import { describeAt, fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
-import { fileTimesOf, isUnchanged, keep } from './by-receipt.ts';
+import { keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
 import type { MatcherDeps, Mirror, Subject } from './matcher.ts';
 import { isBelow } from './missing-files.ts';
-import { DiskCheck, isSameInode, type RenamedFile } from './rename-disk.ts';
+import { DiskCheck, isOriginalByTimes, type RenamedFile } from './rename-disk.ts';
 import { FolderPlan } from './rename-folders.ts';
 
 /** Number of assets that are read at the same time. */
@@ -90,7 +90,7 @@ export class Renames {
       const sent = byPath.get(receipt.realPath);
       const occupant = sent ?? (await findOccupant(receipt.realPath, bySpelling));
       if (occupant === 'unknown') continue;
-      const isThere = occupant && !(sent && this.#deps.policy.checksum) && isUnchanged(receipt, occupant.identity);
+      const isThere = occupant && !(sent && this.#deps.policy.checksum) && matchesReceipt(receipt, occupant.identity);
       if (!isThere) add(receipt, false, occupant?.file);
     }
     for await (const receipt of list('replaced')) if (isCandidate(receipt)) add(receipt, true);
@@ -129,7 +129,7 @@ export class Renames {
   async matchAll(files: readonly UploadFile[], deps: MatcherDeps): Promise<Map<UploadFile, Decision>> {
     const renamed = await this.#findRenamed(files.flatMap((file) => toLocalFile(file) ?? []));
     const movable: Renamed[] = [];
-    if (renamed.length > 0 && !(await this.#areSameInodes(renamed))) await this.#disk.addFound(renamed);
+    if (renamed.length > 0 && !(await this.#areOriginalsByTimes(renamed))) await this.#disk.addFound(renamed);
     for (const each of renamed)
       if (await this.#mayFollow(each)) movable.push(each);
       else this.#claimed.delete(each.vacated); // a file that is read later may be the renamed one
@@ -209,7 +209,7 @@ export class Renames {
     }
     const renamed = new Map<LocalFile, Renamed>();
     // The times of a file tell it from its copies, and those of a renamed directory from each other.
-    for (const isLikely of [isUnmodified, isSameInode, () => true])
+    for (const isLikely of [isUnmodified, isOriginalByTimes, () => true])
       for (const { local, same } of matched) {
         if (renamed.has(local)) continue;
         const fits: Vacated[] = [];
@@ -258,14 +258,14 @@ export class Renames {
     return digest;
   }
 
-  async #areSameInodes(renamed: readonly Renamed[]): Promise<boolean> {
-    for (const each of renamed) if (!this.#isInPlace(each) && !(await isSameInode(each))) return false;
+  async #areOriginalsByTimes(renamed: readonly Renamed[]): Promise<boolean> {
+    for (const each of renamed) if (!this.#isInPlace(each) && !(await isOriginalByTimes(each))) return false;
     return true;
   }
 
   /** Returns true unless the asset is to be changed although the disk of its file may not be mounted. */
   async #mayFollow(renamed: Renamed): Promise<boolean> {
-    return this.#isInPlace(renamed) || (await isSameInode(renamed)) || this.#disk.isRenamed(renamed);
+    return this.#isInPlace(renamed) || (await isOriginalByTimes(renamed)) || this.#disk.isRenamed(renamed);
   }
 
   /** Returns true if the asset has the folder and the name of the file already. */
@@ -316,7 +316,7 @@ export class Renames {
   }
 }
 
-const isUnmodified = ({ receipt, identity }: RenamedFile) => isUnchanged(receipt, identity);
+const isUnmodified = ({ receipt, identity }: RenamedFile) => matchesReceipt(receipt, identity);
 
 function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
   const group = groups.get(key);

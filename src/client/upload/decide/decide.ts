@@ -1,7 +1,8 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import { digestOf } from '../sources/checksum.ts';
-import type { FileIdentity, UploadSource } from '../sources/source.ts';
+import type { FileIdentity } from '../sources/file-identity.ts';
+import type { UploadSource } from '../sources/source.ts';
 import {
   type ContentTypeOf,
   givenMetadataOf,

@@ -1,8 +1,6 @@
-import { lstat, stat } from 'node:fs/promises';
-import { isLinux } from '../../../shared/platform.ts';
-import { type FileIdentity, identityOf } from '../sources/source.ts';
+import { lstat } from 'node:fs/promises';
+import { type FileIdentity, isStillAt, wasCreatedAfter } from '../sources/file-identity.ts';
 import type { Receipt } from '../store/receipt-row.ts';
-import { isUnchanged } from './by-receipt.ts';
 import type { MatcherDeps } from './matcher.ts';
 import { type DoubtfulDirectory, isBelow, MissingFiles } from './missing-files.ts';
 
@@ -69,7 +67,7 @@ export class DiskCheck {
     for await (const receipt of receipts?.listBelow(api.transport.baseUrl.origin, workspace, real) ?? []) {
       if (receipt.state === 'failed' || !isMirrored(receipt)) continue;
       // Another file at its path may be one of the mount point.
-      const isMissing = !(await isStillAt(receipt));
+      const isMissing = !(await isStillAt(receipt.realPath, receipt));
       if (isMissing || receipt.id <= mark) files.add(receipt.realPath, isMissing);
     }
     return { files, doubtful: await files.findDoubtful({ isStrict: true }) };
@@ -81,17 +79,10 @@ export class DiskCheck {
  * changes no time of its files. To rename a file changes the change time, but not the time at which it was created, which
  * only Linux protects.
  */
-export async function isSameInode({ realPath, identity, receipt }: RenamedFile): Promise<boolean> {
+export async function isOriginalByTimes({ realPath, identity, receipt }: RenamedFile): Promise<boolean> {
   const { mtimeNs, ctimeNs } = receipt;
   if (ctimeNs === null || mtimeNs === '0' || mtimeNs !== identity.mtimeNs) return false;
   if (ctimeNs === identity.ctimeNs) return true;
-  const found = isLinux ? await lstat(realPath, { bigint: true }).catch(() => undefined) : undefined;
-  const { birthtimeNs = 0n } = found ?? {};
-  return birthtimeNs > 0n && birthtimeNs <= BigInt(ctimeNs);
-}
-
-/** Returns true if the file of a receipt is at its path, unchanged. */
-async function isStillAt(receipt: Receipt): Promise<boolean> {
-  const found = await stat(receipt.realPath, { bigint: true }).catch(() => undefined);
-  return found !== undefined && isUnchanged(receipt, identityOf(found));
+  const found = await lstat(realPath, { bigint: true }).catch(() => undefined);
+  return found !== undefined && wasCreatedAfter(found, ctimeNs) === false;
 }

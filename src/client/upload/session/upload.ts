@@ -6,7 +6,6 @@ import { asCodedError, CodedError } from '../../errors.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { hasSentContent } from '../decide/by-entry.ts';
-import { fileTimesOf } from '../decide/by-receipt.ts';
 import {
   hasChange,
   type KeepDecision,
@@ -16,7 +15,8 @@ import {
 } from '../decide/decision.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';
 import { digestOf } from '../sources/checksum.ts';
-import { describeChange, fileChanged } from '../sources/source.ts';
+import { describeChange, fileTimesOf } from '../sources/file-identity.ts';
+import { fileChanged } from '../sources/source.ts';
 import { givenMetadataOf, type TargetedFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, IntendedEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import { type Evidence, readEvidence } from './evidence.ts';

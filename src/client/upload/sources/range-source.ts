@@ -5,6 +5,7 @@ import type { ReceivedResponse, ResponseHead } from '../../http/api-request.ts';
 import { isRetryable } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import type { Transport } from '../../http/transport.ts';
+import type { FileIdentity } from './file-identity.ts';
 import {
   assertNoErrorPage,
   type ContentVersion,
@@ -20,7 +21,7 @@ import {
   toSourceError,
   unknownVersion,
 } from './range-request.ts';
-import { type FileIdentity, fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
+import { fileChanged, fileGone, type ReadOptions, type UploadSource } from './source.ts';
 import { fileNameOf, parseDispositionName, parseSourceUrl } from './source-url.ts';
 
 export type RangeOptions = {

@@ -3,46 +3,10 @@ import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
 import { candidateOf, type FileChooser } from './file-chooser.ts';
+import { describeChange, type FileIdentity, identityOf } from './file-identity.ts';
 import type { FileWalker } from './file-walker.ts';
 import { hasConfiguration, type OwnFiles, ownFileError } from './own-files.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
-
-/** Attributes that distinguish a file from other files and from later versions of itself. */
-export type FileIdentity = {
-  sizeBytes: number;
-  mtimeNs: string;
-  /** Device and inode, valid only on this machine. Absent in a queue's store and if the source is not a file. */
-  dev?: string;
-  ino?: string;
-  /** Inode change time in ns since the epoch. It changes with every write, and with a change of mode or name. */
-  ctimeNs?: string | undefined;
-  /** Strong ETag (RFC 9110 §8.8.1): equal ETags guarantee equal bytes. Absent if the server sends none. */
-  validator?: string;
-};
-
-/** Describes a difference that suggests changed content. Ignores device numbers, which a reboot can change. */
-export function describeChange(before: FileIdentity, now: FileIdentity): string | undefined {
-  if (before.sizeBytes !== now.sizeBytes) return sizeChange(before, now);
-  if (differ(before.validator, now.validator)) return 'the server has a different version of it';
-  // An equal ETag guarantees equal bytes, whatever Last-Modified the server sends.
-  if (before.validator !== undefined && now.validator !== undefined) return undefined;
-  if (differ(before.ino, now.ino)) return 'another file replaced it';
-  if (before.mtimeNs !== now.mtimeNs) return 'its modification time changed';
-  return differ(before.ctimeNs, now.ctimeNs) ? 'its mode, owner, name or content changed' : undefined;
-}
-
-const sizeChange = (before: { sizeBytes: number }, now: { sizeBytes: number }) =>
-  `its size changed from ${before.sizeBytes} to ${now.sizeBytes} bytes`;
-
-const differ = (one: string | undefined, other: string | undefined) =>
-  one !== undefined && other !== undefined && one !== other;
-
-/**
- * Returns true if content, mode, owner and name are unchanged. A modification time of 0, which some file systems give
- * every file, shows nothing.
- */
-export const isUntouched = (before: FileIdentity, now: FileIdentity) =>
-  describeChange(before, now) === undefined && (now.mtimeNs !== '0' || now.validator !== undefined);
 
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
@@ -172,8 +136,8 @@ export class FileSource {
     // Synchronous, because the inode of a file just read is cached and the thread pool would be slower.
     const now = identityOf(fstatSync(this.#fd, { bigint: true }));
     const before = this.identity;
-    if (now.sizeBytes !== before.sizeBytes) throw fileChanged(this.path, sizeChange(before, now));
-    if (now.mtimeNs !== before.mtimeNs) throw fileChanged(this.path, 'it was modified');
+    const change = describeChange({ ...before, ctimeNs: undefined }, now);
+    if (change) throw fileChanged(this.path, change);
     const there = identityOf(statPath(this.path));
     if (there.ino !== before.ino || there.dev !== before.dev) throw fileChanged(this.path, 'another file replaced it');
     if (now.ctimeNs === before.ctimeNs) return;
@@ -215,14 +179,6 @@ function statPath(path: string): BigIntStats {
     throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? fileGone(path) : unreadableFile(path, error);
   }
 }
-
-export const identityOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): FileIdentity => ({
-  dev: String(dev),
-  ino: String(ino),
-  sizeBytes: Number(size),
-  mtimeNs: String(mtimeNs),
-  ctimeNs: String(ctimeNs),
-});
 
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 function assertEmpty(path: string, fd: number): void {

@@ -1,6 +1,6 @@
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Prefix } from '../sources/checksum.ts';
-import type { FileIdentity } from '../sources/source.ts';
+import type { FileIdentity } from '../sources/file-identity.ts';
 
 /** Fields that an entry has in every state. */
 type EntryBase = {

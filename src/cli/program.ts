@@ -244,26 +244,35 @@ const takesValue = (option: string) =>
 
 /**
  * Rewrites an empty argv and `help [NOUN VERB]` to options, since Commander's own `help` command does not
- * load nouns. For `help TOPIC`, prints the topic and throws a `CommanderError` with exit code 0.
+ * load nouns. For `help TOPIC`, and for a topic alone, prints the topic and throws a `CommanderError` with exit code 0.
  */
 async function expandHelp(argv: readonly string[], { terminal }: Host): Promise<string[]> {
-  if (argv.length === 0) return ['--help'];
+  const [first] = argv;
+  if (first === undefined) return ['--help'];
   // `upload help`. Other commands take names and words, which can be "help".
-  if (argv.length === 2 && argv[1] === 'help' && hasOwnHelpWord(argv[0] as string))
-    return [argv[0] as string, '--help'];
-  if (argv[0] !== 'help') return [...argv];
+  if (argv.length === 2 && argv[1] === 'help' && hasOwnHelpWord(first)) return [first, '--help'];
+  if (argv.length === 1 && !first.startsWith('-') && !isCommand(first)) await printTopic(first, terminal);
+  if (first !== 'help') return [...argv];
   const [noun, ...verbs] = argv.slice(1).filter((word) => !word.startsWith('-'));
   if (argv.includes('--json')) return ['commands', '--json'];
-  const { topics } = await import('./reference/topics.ts');
-  const topic = Object.hasOwn(topics, noun ?? '') ? topics[noun as string] : undefined;
-  if (topic) {
-    await terminal.write(wrapText(topic.text(), Math.min(terminal.columns, 100)));
-    throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
-  }
   if (noun === undefined) return ['--help'];
-  const [expanded = noun] = expandShortcut([noun], takesValue);
-  return nouns.some(({ name }) => name === expanded) ? [noun, ...verbs, '--help'] : [noun]; // Commander reports an unknown command
+  await printTopic(noun, terminal);
+  return isCommand(noun) ? [noun, ...verbs, '--help'] : [noun]; // Commander reports an unknown command
 }
+
+/** Prints a help topic, and throws a `CommanderError` with exit code 0. Returns if there is none of that name. */
+async function printTopic(name: string, terminal: Terminal): Promise<void> {
+  const { topics } = await import('./reference/topics.ts');
+  const topic = Object.hasOwn(topics, name) ? topics[name] : undefined;
+  if (!topic) return;
+  await terminal.write(wrapText(topic.text(), Math.min(terminal.columns, 100)));
+  throw new CommanderError(exitCodes.ok, 'commander.helpDisplayed', '');
+}
+
+const isCommand = (word: string) => {
+  const [expanded] = expandShortcut([word], takesValue);
+  return nouns.some(({ name }) => name === expanded);
+};
 
 const hasOwnHelpWord = (noun: string) =>
   nouns.some(({ name }) => name === noun) && !['play', 'browse', 'api'].includes(noun);

@@ -167,7 +167,6 @@ const replaced: [typed: string, hint: string][] = [
   ['worker --root /media', 'mediactl queue work'],
   ['uploads ls --queue', 'mediactl queue ls'],
   ['uploads watch', 'mediactl queue watch'],
-  ['uploads retry --all', 'mediactl queue retry --all'],
   ['uploads forget --finished --queue', 'mediactl queue forget --finished'],
   ['uploads forget u3f2a9c1 --queue', 'mediactl queue forget ID'],
   ['upload a.mp4 --queue=postgres://host/db', 'redis://HOST or rediss://HOST'],

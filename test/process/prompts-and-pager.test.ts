@@ -2,6 +2,8 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { assetUid, createLibrary } from '../support/fake-library.ts';
+import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
+import { writeRandomFile } from '../support/files.ts';
 import { shellQuote } from '../support/pty.ts';
 import { startRecordingServer } from '../support/recording-server.ts';
 import { onPath } from '../support/requirements.ts';
@@ -75,6 +77,30 @@ describe('prompts', { tags: 'script' }, () => {
     expect(await screen.exited).toBe(0);
     const config = JSON.parse(readFileSync(join(home, 'config/config.json'), 'utf8'));
     expect(config.current).toBe('one');
+  });
+
+  it('uploads retry, which is uploads resume, prompts for one of several uploads or all of them', async () => {
+    let isBroken = true;
+    const { key, url, workspace, end } = await startSandbox();
+    const proxy = await FaultProxy.start(url, ({ method }) =>
+      isBroken && method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
+    );
+    const variables = environment({
+      MEDIACTL_API_KEY: key,
+      MEDIACTL_BASE_URL: proxy.url,
+      MEDIACTL_WORKSPACE: workspace,
+    });
+    for (const name of ['one.bin', 'two.bin']) {
+      writeRandomFile(join(home, name), { size: 3000 });
+      expect((await mediactl(['upload', join(home, name)], variables).finished).code).toBe(7);
+    }
+    isBroken = false;
+    const screen = new Screen(commandLine('uploads', 'retry'), variables, { columns: 120 });
+    await screen.waitForText(/Which upload\?\s+❯ all 2\s+\S*one\.bin.*\s+\S*two\.bin/);
+    screen.type('\r');
+    await screen.waitForText(/2 uploaded/);
+    expect(await screen.exited).toBe(0);
+    await end();
   });
 });
 

@@ -224,7 +224,7 @@ const account: readonly ForeignWord[] = [
   { words: 'login-key signin sign-in logon authorize authenticate connect', use: 'mediactl login' },
   { words: 'signout sign-out logoff', use: 'mediactl logout' },
   { words: 'init setup', use: 'mediactl login; mediactl sandbox start, to try it without an account' },
-  { words: 'configure settings preferences options', use: 'mediactl config ls; mediactl login, for an account' },
+  { words: 'configure settings preferences', use: 'mediactl config ls; mediactl login, for an account' },
   { words: 'me user id account about sts', use: 'mediactl whoami' },
   { words: 'status state', use: 'mediactl whoami; mediactl uploads ls, for unfinished uploads' },
   { words: 'profile profiles accounts env environments remote remotes listremotes', use: 'mediactl auth ls' },
@@ -252,7 +252,7 @@ const account: readonly ForeignWord[] = [
   { words: 'uninstall', use: 'npm uninstall --global mediactl' },
   { words: 'git gh mux bunny immich cloudinary cld', use: 'leave it out; mediactl help, to list the commands' },
   { words: 'man docs manual topics', use: 'mediactl help' },
-  { words: 'exit-codes exitcodes codes', use: 'mediactl help exit-codes' },
+  { words: 'exitcodes codes', use: 'mediactl help exit-codes' },
   {
     words: 'limits limit rate-limit ratelimit rate_limit',
     use: 'mediactl whoami, which shows the requests that remain',
@@ -302,7 +302,6 @@ const verbs: readonly ForeignWord[] = [
     use: 'mediactl check DIR /FOLDER --download, to find what the folder has already',
   },
   { after: ['uploads'], words: 'watch', use: 'mediactl queue watch' },
-  { after: ['uploads'], words: 'retry', use: 'mediactl uploads resume --all; mediactl queue retry --all, for a queue' },
   {
     after: ['workspaces'],
     words: 'create new add rm delete remove rename',

@@ -136,15 +136,33 @@ export async function findUpload(context: Context, id: string): Promise<Unfinish
   });
 }
 
-/** @throws CodedError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from */
-export async function chooseUploadId(context: Context, id: string | undefined, hint: string): Promise<string> {
+/** Answer to "Which upload?" that stands for all of them. No id is this word. */
+export const allUploads = 'all';
+
+/**
+ * Returns an upload id, which the user chooses if none is given.
+ *
+ * @param mayBeAll true to offer all uploads first, if they are several
+ * @throws CodedError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from
+ */
+export async function chooseUploadId(
+  context: Context,
+  id: string | undefined,
+  hint: string,
+  { mayBeAll = false } = {},
+): Promise<string> {
   if (id !== undefined) return id;
   const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];
   if (entries.length === 0) throw usageError('no upload given', hint);
   const now = context.clock.now();
+  const ids = entries.map((entry) => entry.id);
   const rows = entries.map((entry) => {
     const { path, state, started_at } = toPendingUpload(entry, now);
     return [escapeControls(path), state, relativeTime(started_at, now), entry.id];
   });
-  return (await choose(context.terminal, 'Which upload?', entries, rows)).id;
+  if (mayBeAll && entries.length > 1) {
+    ids.unshift(allUploads);
+    rows.unshift([`all ${entries.length}`, '', '', '']);
+  }
+  return choose(context.terminal, 'Which upload?', ids, rows);
 }

@@ -10,6 +10,7 @@ import { hintOf } from '../../error-hints.ts';
 import { listBy, noResult } from '../../output/result.ts';
 import { type ProgressMode, progressModes } from '../../progress/progress.ts';
 import {
+  allUploads,
   chooseUploadId,
   findUpload,
   listPendingUploads,
@@ -26,6 +27,7 @@ import { parseUploadOptions, parseWaitTimeout, timeoutOption } from '../../uploa
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
   command
+    .alias('retry')
     .summary('resume unfinished uploads')
     .description('Resumes unfinished uploads that were started on this machine with the profile in use.')
     .argument('[upload]', 'upload id, or uid of its session or asset')
@@ -37,8 +39,10 @@ export function resume(command: Command, run: ActionWrapper): void {
     .option(...timeoutOption)
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
-      run((context, id, { all = false, progress, ...flags }) => {
-        if (id && all) throw usageError('an id and --all cannot be used together', whichHint);
+      run(async (context, typed, { all: typedAll = false, progress, ...flags }) => {
+        if (typed && typedAll) throw usageError('an id and --all cannot be used together', whichHint);
+        const id = typedAll ? allUploads : await chooseUploadId(context, typed, whichHint, { mayBeAll: true });
+        const all = id === allUploads;
         return runResume(context, { id, all, progress, settings: resumeSettings(context, flags) });
       }),
     );
@@ -51,11 +55,11 @@ export const resumeSettings = (context: Context, { existing, wait, timeout }: Re
   timeoutMs: parseWaitTimeout(wait, timeout),
 });
 
-const whichHint = 'give an id from mediactl uploads ls, or --all';
+const whichHint = 'mediactl uploads resume --all, or an id from mediactl uploads ls';
 
-/** Uploads to finish: all of this account, or one, which the user chooses if `id` is undefined. */
+/** Uploads to finish: all of this account, or the one with an id. */
 export type ResumeRequest = {
-  id: string | undefined;
+  id: string;
   all: boolean;
   settings: UploadSettings;
   progress: ProgressMode;
@@ -91,7 +95,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
 
 /** Returns the uploads to resume. With --all, warns about those that cannot be resumed from here. */
 async function findResumable(context: Context, { all, id: given }: ResumeRequest): Promise<UploadEntry[]> {
-  const id = all ? undefined : await chooseUploadId(context, given, whichHint);
+  const id = all ? undefined : given;
   const { baseUrl, profile } = await context.account();
   const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
   const recorded = entries.filter((entry): entry is UploadEntry => !isSpooled(entry));

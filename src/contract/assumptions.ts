@@ -293,3 +293,12 @@ export function classifyStatus(status: unknown): 'ready' | 'failed' | 'in progre
 
 /** Returns true if a processing status means that the service has not received all bytes (assumption A11). */
 export const isAwaitingUpload = (status: unknown) => meanings.get(lowerCase(status)) === 'awaiting upload';
+
+/** Returns true if an asset may lack bytes: some services show another status than `uploading` before the first byte. */
+export const mayLackBytes = (status: unknown) => classifyStatus(status) === 'in progress';
+
+/** Like `mayLackBytes`, but takes the word of a service that it processes what it has. A `queued` asset may still wait. */
+export const isIncomplete = (status: unknown) => mayLackBytes(status) && lowerCase(status) !== 'processing';
+
+/** Returns true if no file can be compared with an asset: its bytes are missing, or the service could not use them. */
+export const isUnusable = (status: unknown) => isAwaitingUpload(status) || classifyStatus(status) === 'failed';

@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 import { fetchPages, itemsOf, totalOf } from '../../src/client/api/pagination.ts';
 import { findDifferences } from '../../src/client/api/write-check.ts';
 import { readRateLimit, retryAfterMs } from '../../src/client/http/rate-limit-headers.ts';
-import { assumptions, classifyStatus, fieldNamesFor } from '../../src/contract/assumptions.ts';
+import {
+  assumptions,
+  classifyStatus,
+  fieldNamesFor,
+  isIncomplete,
+  isUnusable,
+  mayLackBytes,
+} from '../../src/contract/assumptions.ts';
 import { encodeMetadata } from '../../src/contract/tus.ts';
 
 it('the assumptions about the API are numbered consecutively', () => {
@@ -25,6 +32,14 @@ it('A11: an asset status is classified as ready, failed or in progress', () => {
     'in progress',
     'in progress',
   ]);
+});
+
+it('A11: a status shows whether bytes may be missing, whether they are likely to be, and whether there is no content', () => {
+  const statuses = ['created', 'queued', 'Processing', 'ready', 'failed'];
+  const those = (predicate: (status: string) => boolean) => statuses.filter(predicate);
+  expect(those(mayLackBytes)).toEqual(['created', 'queued', 'Processing']);
+  expect(those(isIncomplete)).toEqual(['created', 'queued']);
+  expect(those(isUnusable)).toEqual(['created', 'failed']);
 });
 
 it('A01: the total count is read from any of its known fields, and may be missing', () => {

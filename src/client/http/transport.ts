@@ -2,10 +2,10 @@ import { setMaxListeners } from 'node:events';
 import { paths } from '../../contract/paths.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { retryUntil } from '../../shared/retry.ts';
-import { CodedError } from '../errors.ts';
+import type { CodedError } from '../errors.ts';
 import type { ApiRequest, ReceivedResponse } from './api-request.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
-import { errorFrom, failureOfStatus } from './error-response.ts';
+import { errorFrom, failureOfStatus, isRetryable } from './error-response.ts';
 import { parseJsonResponse } from './json.ts';
 import type { LastLook } from './last-look.ts';
 import { foreignOrigin, isRefusal, wasNotSent } from './network-error.ts';
@@ -116,7 +116,7 @@ export class Transport {
       clock: { sleep: (delayMs) => this.#wait(delayMs, failure, signal) },
       delayAfter: (error) => {
         if (this.connection.closeController.signal.aborted) return undefined;
-        if (!(error instanceof CodedError) || !error.explanation.retryable) return undefined;
+        if (!isRetryable(error)) return undefined;
         failure = error;
         return delayAfter(error);
       },

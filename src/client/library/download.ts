@@ -2,7 +2,7 @@ import { mediaPurpose } from '../api/playback.ts';
 import { CodedError } from '../errors.ts';
 import type { ResponseHead } from '../http/api-request.ts';
 import { errorPageReason, isGenericType } from '../http/content-types.ts';
-import { errorFrom } from '../http/error-response.ts';
+import { errorFrom, isRetryable } from '../http/error-response.ts';
 import type { ResponseHeaders } from '../http/rate-limit-headers.ts';
 import type { Transport } from '../http/transport.ts';
 
@@ -76,7 +76,7 @@ export async function download(
       if (await transfer.request(transport)) return transfer.finish();
       // The response was valid but shorter than requested, so request the rest next.
     } catch (error) {
-      if (!(error instanceof CodedError) || !error.explanation.retryable) throw error;
+      if (!isRetryable(error)) throw error;
       failure = error;
     }
     if (transfer.received > maxReceived) failures = 0;

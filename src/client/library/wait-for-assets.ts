@@ -7,6 +7,7 @@ import { backoff, pollUntil, TimeoutError, withTimeout } from '../../shared/retr
 import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
 import { CodedError } from '../errors.ts';
+import { isRetryable } from '../http/error-response.ts';
 import type { RateLimiterState } from '../http/rate-limiter.ts';
 
 export type WaitOptions = {
@@ -224,10 +225,7 @@ class AssetWait {
 
 /** Returns true for an error of an outage, which a refused connection is not. */
 export const isOutage = (error: unknown) =>
-  error instanceof CodedError &&
-  error.kind === 'unreachable' &&
-  error.explanation.retryable === true &&
-  error.explanation.subcode !== 'connection_refused';
+  isRetryable(error) && error.kind === 'unreachable' && error.explanation.subcode !== 'connection_refused';
 
 /** Maximum number of failed assets per poll whose full record is fetched to find the reason. An error lists no more. */
 const maxReasonsRead = 10;

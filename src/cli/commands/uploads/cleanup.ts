@@ -4,7 +4,7 @@ import { asCodedError, CodedError, ignoreNotFound, partialFailure } from '../../
 import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
-import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { isAwaitingUpload, mayLackBytes } from '../../../contract/assumptions.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { startAge } from '../../../shared/clock.ts';
 import { parseTimestamp } from '../../../shared/json-values.ts';
@@ -93,8 +93,7 @@ async function findIncompleteOrphans(context: Context, api: Api, receipts: Recei
     const { assetUid, name, path, at, isGuessed } = orphan;
     if (assetUid === null) continue; // of another account
     const asset = await api.assets.get(assetUid).catch(ignoreNotFound);
-    // Some services report another status before the first byte, so a guessed asset may still be empty.
-    const mayBeEmpty = isGuessed ? classifyStatus(asset?.status) === 'in progress' : isAwaitingUpload(asset?.status);
+    const mayBeEmpty = isGuessed ? mayLackBytes(asset?.status) : isAwaitingUpload(asset?.status);
     if (!asset || !mayBeEmpty) {
       await receipts.forgetOrphan(service, orphan);
       continue;

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { type ListedAsset, parentOf } from '../../../contract/asset.ts';
-import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { classifyStatus, isIncomplete, isUnusable } from '../../../contract/assumptions.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
@@ -170,8 +170,7 @@ class FolderComparison {
     if (!asset || !(isSource || this.#isNamedLike(asset, file))) return undefined;
     const parent = parentOf(asset);
     if (parent !== undefined && !isSameUid(parent ?? '', folder)) return undefined;
-    const { status } = asset;
-    if (isAwaitingUpload(status) || classifyStatus(status) === 'failed') return { kind: 'incomplete' };
+    if (isUnusable(asset.status)) return { kind: 'incomplete' };
     // Another file, whose content was not compared either, might be this asset.
     const others = isSource ? [] : (known?.uncomparedPaths.filter((path) => path !== keyPathOf(file)) ?? []);
     if (isOthers || (await Promise.all(others.map(fileExists))).includes(true)) return { kind: 'name' };
@@ -190,7 +189,7 @@ class FolderComparison {
     if (size !== undefined && size !== file.sizeBytes) return { kind: source ? 'changed' : 'contradicted' };
     if (!content) {
       if (size === undefined) return { kind: 'name' };
-      return { kind: isStored(asset.status) ? 'name_and_size' : 'incomplete' };
+      return { kind: isIncomplete(asset.status) ? 'incomplete' : 'name_and_size' };
     }
     const blake3 = await digest();
     this.#deps.signal?.throwIfAborted();
@@ -284,7 +283,3 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string
 }
 
 const fileNameOf = ({ path, filename }: UploadFile) => filename ?? basename(path);
-
-/** Returns true if a status shows that the service has all bytes. A `queued` asset might still wait for them. */
-const isStored = (status: unknown) =>
-  classifyStatus(status) === 'ready' || asText(status)?.toLowerCase() === 'processing';

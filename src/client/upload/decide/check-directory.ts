@@ -1,5 +1,5 @@
 import { toListedAsset } from '../../../contract/asset.ts';
-import { classifyStatus, isAwaitingUpload } from '../../../contract/assumptions.ts';
+import { classifyStatus, isUnusable } from '../../../contract/assumptions.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import { type CheckOutcome, evidenceKinds } from '../../../shared/file-evidence.ts';
@@ -274,8 +274,7 @@ class DirectoryComparison {
       const { outcome, evidence } = this.answerTo(decision);
       const asset = evidence && this.#folders.asset(evidence.assetUid);
       const isComparable = ['match', 'renamed', 'unverified', 'same_name'].includes(outcome);
-      if (!asset || !isComparable || isAwaitingUpload(asset.status) || classifyStatus(asset.status) === 'failed')
-        continue;
+      if (!asset || !isComparable || isUnusable(asset.status)) continue;
       const pair = `${file.path} ${normalizeUid(asset.uid)}`;
       if (this.#compared.has(pair)) continue;
       this.#compared.add(pair);

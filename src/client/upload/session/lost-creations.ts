@@ -1,4 +1,4 @@
-import { classifyStatus } from '../../../contract/assumptions.ts';
+import { mayLackBytes } from '../../../contract/assumptions.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { asNumber, asText, normalizeName, parseTimestamp } from '../../../shared/json-values.ts';
@@ -89,7 +89,7 @@ export async function nameEmptyAssets(
 /** Returns true if a creation might have made an asset: they have the same name, and the asset has no bytes yet. */
 function isFrom({ name: filename, sizeBytes }: Orphan, { name, size, status }: AssetRecord): boolean {
   // An empty file is complete at once. Some services report the bytes received so far as `size`.
-  const isPossible = classifyStatus(status) === 'in progress' || sizeBytes === 0;
+  const isPossible = mayLackBytes(status) || sizeBytes === 0;
   const isOfSize = [undefined, 0, sizeBytes].includes(asNumber(size));
   return isPossible && isOfSize && possibleNames({ filename }).has(normalizeName(asText(name) ?? ''));
 }

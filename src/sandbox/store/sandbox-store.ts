@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type OpenDatabase, rollBack, type SqlDatabase, type SqlStatement } from '../../shared/sqlite.ts';
 import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
-import { migrations } from './migrations.ts';
+import { createSchema, schemaVersion } from './schema.ts';
 
 export type ColumnValue = string | number | null;
 type Columns = Record<string, ColumnValue>;
@@ -20,11 +20,9 @@ export class SandboxStore {
     this.#database = openDatabase(path);
     try {
       this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
-      const done = this.#countAppliedMigrations(path);
+      const isNew = this.#checkDatabase(path);
       this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-      migrations.slice(done).forEach((step, at) => {
-        this.transaction(() => this.#database.exec(`${step} PRAGMA user_version = ${done + at + 1};`));
-      });
+      if (isNew) this.transaction(() => this.#database.exec(createSchema));
     } catch (error) {
       this.#database.close();
       throw error;
@@ -93,16 +91,21 @@ export class SandboxStore {
     }
   }
 
-  /** Checks the database without writing. @throws Error if it is not a sandbox's, or of a newer version of mediactl */
-  #countAppliedMigrations(path: string): number {
+  /**
+   * Checks the database without writing.
+   *
+   * @returns true if it is empty
+   * @throws Error if it is not a sandbox's, or of another version of mediactl
+   */
+  #checkDatabase(path: string): boolean {
     const names = this.#tableNames(path);
-    const done = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
-    if (done > migrations.length)
-      throw new Error(
-        `${path} was created by a newer mediactl: its version is ${done}, and the newest supported version is ${migrations.length}`,
-      );
+    const version = this.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0;
+    if (version !== 0 && version !== schemaVersion) {
+      const origin = version > schemaVersion ? 'a newer' : 'an earlier';
+      throw new Error(`${path} was created by ${origin} mediactl: its version is ${version}, not ${schemaVersion}`);
+    }
     if (names.length > 0 && !names.includes('assets')) throw new Error(`${path} belongs to another program`);
-    return done;
+    return names.length === 0;
   }
 
   #tableNames(path: string): string[] {

@@ -12,16 +12,16 @@ import { isDirectory } from '../../../client/local-path.ts';
 import { makeFolder } from '../../../client/state-files.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
-import { type ActionWrapper, addExamples } from '../../command.ts';
+import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { idsHelp, newestOption, selectionPorts } from '../../library/asset-ids.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 import { NoAssetError } from '../../library/no-asset-error.ts';
 import { mediaFinder } from '../../library/transfer-ports.ts';
 import { noResult } from '../../output/result.ts';
-import { createProgress, type ProgressMode, progressModes } from '../../progress/progress.ts';
+import { createProgress, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
-import { type FilterOptions, parseFilters, withFilters } from '../filters.ts';
+import { parseFilters, withFilters } from '../filters.ts';
 import { pickOption, resolveTargets } from './bulk.ts';
 import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
 import { savedRecord, saveOne } from './save.ts';
@@ -35,6 +35,14 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
       : []),
     `mediactl ${collection} download --tag dailies --created-after 1d -d ./dailies`,
   );
+  addDownloadOptions(command, collection).action(
+    run(async (context, ids, flags) =>
+      runDownload(context, { ...(await parseDownloadOptions(context, ids, flags)), collection }),
+    ),
+  );
+}
+
+function addDownloadOptions(command: Command, collection: Collection) {
   const described = command
     .description(
       'Downloads files, and verifies by BLAKE3 what this machine uploaded; other files may be renditions. A folder keeps its tree. Run it again to go on, and for what is new or changed. Files that you changed are replaced only with --yes.',
@@ -47,32 +55,16 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
     .option('--transfers <number>', 'number of concurrent downloads', '4');
   const filtered = withFilters(described, collection);
   if (collection === 'assets') filtered.option(...pickOption);
-  filtered
+  return filtered
     .option(...newestOption)
-    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
-    .action(
-      run(async (context, ids, flags) =>
-        runDownload(context, { ...(await parseDownloadOptions(context, ids, flags)), collection }),
-      ),
-    );
+    .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const));
 }
-
-type DownloadFlags = FilterOptions & {
-  output?: string | undefined;
-  directory?: string | undefined;
-  flatten?: true | undefined;
-  transfers: string;
-  newest?: boolean | undefined;
-  acceptRendition?: true | undefined;
-  progress: ProgressMode;
-  pick?: true | undefined;
-};
 
 /** Filters need no ids, so that an only directory beside them is where the files are saved. */
 async function parseDownloadOptions(
   context: Context,
   typed: readonly string[],
-  flags: DownloadFlags,
+  flags: FlagsOf<typeof addDownloadOptions> & { pick?: true | undefined },
 ): Promise<DownloadManyOptions & { ids: readonly string[] }> {
   const { output, newest, progress } = flags;
   const lanes = parseCount('--transfers', flags.transfers, 1);

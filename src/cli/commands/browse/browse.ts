@@ -1,17 +1,18 @@
 import { once } from 'node:events';
+import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { runAll } from '../../../client/run-each.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { findUnknownField } from '../../../web/browse/protocol.ts';
 import type { PickedAssets } from '../../../web/browse/server/backend.ts';
-import { addExamples, type CommandDefinition } from '../../command.ts';
+import { addExamples, type CommandDefinition, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { anyWorkspaceOption, type IdOptions } from '../../library/asset-ids.ts';
+import { anyWorkspaceOption } from '../../library/asset-ids.ts';
 import { listBy, noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { parseLimitRate } from '../../uploading/upload-options.ts';
-import { type FilterOptions, parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
+import { parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
 import { encodeView, openPage, type PageRequest } from '../page/page.ts';
 import { isListed } from '../page/page-selections.ts';
 import { pickInPage } from '../page/pick.ts';
@@ -22,14 +23,6 @@ type BrowseRequest = PageRequest & {
   picks: boolean;
 };
 
-type BrowseFlags = FilterOptions &
-  Pick<IdOptions, 'anyWorkspace'> & {
-    port?: string | undefined;
-    open: boolean;
-    limitRate?: string | undefined;
-    pick?: true | undefined;
-  };
-
 export const browse: CommandDefinition = (command, run) => {
   addExamples(
     command,
@@ -39,6 +32,12 @@ export const browse: CommandDefinition = (command, run) => {
     'mediactl browse --pick /Inbox | mediactl mv - /Archive',
     'mediactl browse --pick --json > picked.json',
   );
+  addBrowseOptions(command).action(
+    run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))),
+  );
+};
+
+const addBrowseOptions = (command: Command) => {
   const described = command
     .description(
       'Opens the library in a browser, to search, play, edit, move and upload by drag and drop. It runs until you press Ctrl-C. The page is served on this machine only and never gets the API key. The URL works once, in one browser. Press Enter for another.',
@@ -49,12 +48,10 @@ export const browse: CommandDefinition = (command, run) => {
     .option('--pick', 'wait until you have selected assets in the page, then print their uids and end')
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option(...anyWorkspaceOption);
-  withFilters(described, 'assets', 'words')
-    .addOption(sortOption)
-    .action(run(async (context, words, flags) => runBrowse(context, await parseBrowseRequest(context, words, flags))));
+  return withFilters(described, 'assets', 'words').addOption(sortOption);
 };
 
-async function parseBrowseRequest(context: Context, words: readonly string[], flags: BrowseFlags) {
+async function parseBrowseRequest(context: Context, words: readonly string[], flags: FlagsOf<typeof addBrowseOptions>) {
   const { port, open, limitRate, anyWorkspace = false, pick = false, ...filters } = flags;
   const { path: folder, words: others } = splitPath(words);
   const search = others.length > 0 ? others.join(' ') : undefined;

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { Option } from '@commander-js/extra-typings';
+import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
@@ -17,10 +17,10 @@ import type { AssetRecord } from '../../../contract/types.ts';
 import { asText, parseTimestamp } from '../../../shared/json-values.ts';
 import { relativeTime } from '../../../shared/sanitize.ts';
 import { readWatchScripts, renderWatchPage } from '../../../web/watch/server/page.ts';
-import { addExamples, type CommandDefinition } from '../../command.ts';
+import { addExamples, type CommandDefinition, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
-import { type IdOptions, idHelp, newestOption, resolveSharedUid } from '../../library/asset-ids.ts';
+import { idHelp, newestOption, resolveSharedUid } from '../../library/asset-ids.ts';
 import { fetchPlayback, fetchPlaybackByToken } from '../../library/playback.ts';
 import { noResult, type Result, record, text } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -30,10 +30,7 @@ import { probePlayback } from './probe.ts';
 
 const outputModes = ['url', 'probe', 'web'] as const;
 
-type PlayFlags = IdOptions & {
-  stream?: 'hls' | 'file' | undefined;
-  tokenFile?: string | undefined;
-} & Partial<Record<(typeof outputModes)[number], boolean>>;
+type PlayFlags = FlagsOf<typeof addPlayOptions>;
 
 type PlayRequest = Pick<PlayFlags, 'newest' | 'stream' | 'tokenFile'> & {
   id: string | undefined;
@@ -52,6 +49,10 @@ export const play: CommandDefinition = (command, run) => {
     'mpv "$(mediactl play @last --url)"',
     'mediactl play UID --token-file token.txt --url',
   );
+  addPlayOptions(command).action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
+};
+
+const addPlayOptions = (command: Command) =>
   command
     .description(
       'Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after 4 hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.',
@@ -62,9 +63,7 @@ export const play: CommandDefinition = (command, run) => {
     .option('--web', 'open a page that plays it in the browser')
     .addOption(new Option('--stream <kind>', 'rendition of a video to play').choices(['hls', 'file'] as const))
     .option(...newestOption)
-    .option('--token-file <file>', 'use the playback token in this file instead of an API key; - for stdin')
-    .action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
-};
+    .option('--token-file <file>', 'use the playback token in this file instead of an API key; - for stdin');
 
 /** @throws CodedError `usage` (exit 2) if flags exclude each other */
 function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
@@ -9,7 +10,7 @@ import { queueStatus } from '../../../queue/queue-status.ts';
 import { Roots } from '../../../queue/roots.ts';
 import { WorkerRun, type WorkerRunOptions } from '../../../queue/worker-run.ts';
 import { pluralize } from '../../../shared/figures.ts';
-import { addExamples, collect, type Define } from '../../command.ts';
+import { addExamples, collect, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { hintOf, withHint } from '../../error-hints.ts';
 import { noResult } from '../../output/result.ts';
@@ -30,13 +31,18 @@ import {
 
 const minLeaseMs = 1_000;
 
-export const work: Define = (command, run) =>
+export const work: Define = (command, run) => {
   addExamples(
     command,
     'mediactl queue work --queue redis://queue.lan --root /mnt/media',
     'mediactl queue work --root media=/Volumes/media --transfers 4',
     'mediactl queue work --jsonl >> done.jsonl',
-  )
+  );
+  addWorkOptions(command).action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
+};
+
+const addWorkOptions = (command: Command) =>
+  command
     .description(
       'Uploads files that were queued with upload --queue, until you stop it. Start any number of workers, on any machines. If one stops or crashes, another resumes its uploads.',
     )
@@ -49,22 +55,7 @@ export const work: Define = (command, run) =>
     .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
     .option('--name <name>', 'name of this worker (host name and process id)')
     .addOption(logFormatOption())
-    .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464')
-    .action(run((context, flags) => runWorker(context, parseWorkerRequest(context, flags))));
-
-type WorkerFlags = {
-  queue?: string | undefined;
-  root: readonly string[];
-  transfers: string;
-  lease: string;
-  maxCrashes: string;
-  reserveRequests?: string | undefined;
-  limitRate?: string | undefined;
-  mark?: true | undefined;
-  name?: string | undefined;
-  logFormat?: LogFormat | undefined;
-  metrics?: string | undefined;
-};
+    .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464');
 
 export type WorkerRequest = {
   address: QueueAddress;
@@ -76,7 +67,7 @@ export type WorkerRequest = {
 };
 
 /** @throws CodedError `usage` (exit 2) */
-export const parseWorkerRequest = (context: Context, flags: WorkerFlags): WorkerRequest => ({
+export const parseWorkerRequest = (context: Context, flags: FlagsOf<typeof addWorkOptions>): WorkerRequest => ({
   address: resolveQueue(context, flags.queue),
   options: {
     settings: {

@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../shared/platform.ts';
@@ -44,6 +44,27 @@ export async function writeStateFile(path: string, text: string): Promise<void> 
   const temporaryPath = `${path}.${randomBytes(4).toString('hex')}`;
   await writeFile(temporaryPath, text, { mode: 0o600 });
   await replaceFile(temporaryPath, path);
+}
+
+/**
+ * Writes to a file, and closes it once its content is on the disk. Rename it to its final path after that, then call
+ * `syncFolder`, so that a crash leaves all of the file or none.
+ *
+ * @throws the errors of `opening` and `write`; what `fail` throws if the content cannot be written to the disk
+ */
+export async function writeToDisk<T>(
+  opening: Promise<FileHandle>,
+  write: (handle: FileHandle) => Promise<T>,
+  fail: (error: Error) => never,
+): Promise<T> {
+  const handle = await opening;
+  try {
+    const result = await write(handle);
+    await handle.sync().catch(fail);
+    return result;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Writes the names of a folder's files to the disk, where the system has a way to. Windows has none. */

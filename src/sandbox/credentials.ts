@@ -1,6 +1,7 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Sandbox } from './create.ts';
+import { writeAtomically } from './files.ts';
 
 /** API keys for the local user, one per set of scopes. Only credentials.json contains them in plain text. */
 type Credentials = { all: string; read: string; write: string };
@@ -21,7 +22,7 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
     read: sandbox.createKey('read only', ['Read Assets']),
     write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
   };
-  writeJsonAtomically(path, { keys });
+  writeAtomically(path, JSON.stringify({ keys }, null, 2));
   if (isFirst) return undefined;
   if (existing === undefined) return `credentials.json was missing; ${newKeysNote}`;
   if (existing === 'damaged') return `credentials.json could not be read; ${newKeysNote}`;
@@ -42,10 +43,4 @@ function readCredentials(path: string): Credentials | 'damaged' | undefined {
   } catch {
     return 'damaged'; // incomplete, or written by another program
   }
-}
-
-/** Writes a JSON file (mode 0600) and renames it into place, so that readers never see a partial file. */
-export function writeJsonAtomically(path: string, value: unknown): void {
-  writeFileSync(`${path}.tmp`, JSON.stringify(value, null, 2), { mode: 0o600 });
-  renameSync(`${path}.tmp`, path);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -28,4 +28,10 @@ export class Files {
     const { bavail, bsize } = await statfs(this.#dataDir);
     return bavail * bsize;
   }
+}
+
+/** Writes a file (mode 0600) and renames it into place, so that readers never see a part of it. */
+export function writeAtomically(path: string, content: string | Buffer): void {
+  writeFileSync(`${path}.tmp`, content, { mode: 0o600 });
+  renameSync(`${path}.tmp`, path);
 }

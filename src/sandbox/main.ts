@@ -5,8 +5,9 @@ import { isWindows } from '../shared/platform.ts';
 import { hideSqliteWarning } from '../shared/sqlite.ts';
 import { readWatchScripts } from '../web/watch/server/page.ts';
 import { createSandbox } from './create.ts';
-import { ensureCredentials, writeJsonAtomically } from './credentials.ts';
+import { ensureCredentials } from './credentials.ts';
 import { parseFault } from './faults/parse.ts';
+import { writeAtomically } from './files.ts';
 import { LogFile } from './log-file.ts';
 import { findFfmpeg, findTool } from './media/ffmpeg/find-tools.ts';
 import { ArgumentError, parseStartOptions, type StartOptions } from './options.ts';
@@ -61,7 +62,7 @@ async function serve(options: Omit<StartOptions, 'logPath'>, log: (line: string)
   const { url, workspace, workspaceName } = sandbox;
   const started_at = new Date().toISOString();
   const server = { pid: process.pid, url, workspace, workspace_name: workspaceName, started_at };
-  writeJsonAtomically(serverFile, { ...server, options: compared, notes });
+  writeAtomically(serverFile, JSON.stringify({ ...server, options: compared, notes }, null, 2));
   log(`listening on ${url}`);
   const stop = async () => {
     rmSync(serverFile, { force: true });

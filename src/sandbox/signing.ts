@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeAtomically } from './files.ts';
 
 /** Signs and verifies media URLs and playback tokens (HMAC) with a secret from a file (mode 0600). */
 export class Signer {
@@ -49,11 +50,7 @@ const secretBytes = 32;
 
 function loadSecret(dataDir: string): Buffer {
   const path = join(dataDir, 'secret');
-  if (!existsSync(path)) {
-    // Rename the file into place, since a truncated secret would be guessable.
-    writeFileSync(`${path}.tmp`, randomBytes(secretBytes), { mode: 0o600 });
-    renameSync(`${path}.tmp`, path);
-  }
+  if (!existsSync(path)) writeAtomically(path, randomBytes(secretBytes)); // a truncated secret would be guessable
   const secret = readFileSync(path);
   if (secret.length !== secretBytes) throw new Error(`${path} is corrupt; delete it to create a new one`);
   return secret;

@@ -6,7 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { orAborted } from '../../shared/retry.ts';
 import { CodedError, OutputFailed, usageError } from '../errors.ts';
 import { NamedLocks } from '../lock.ts';
-import { endRename, renameWithoutReplacing, replaceFile, syncFolder } from '../state-files.ts';
+import { endRename, renameWithoutReplacing, replaceFile, syncFolder, writeToDisk } from '../state-files.ts';
 import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { maxNameBytes } from './file-name.ts';
 
@@ -127,11 +127,10 @@ async function writeAtomically<T>(
   };
   try {
     const flags = keepsPart ? constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW : 'wx';
-    const handle = await open(part, flags, output.mode ?? 0o666).catch(throwCannotOpen(output));
-    let written: T;
-    try {
+    const opened = open(part, flags, output.mode ?? 0o666).catch(throwCannotOpen(output));
+    const writePart = async (handle: FileHandle) => {
       const writer = restartableWriter(handle, output);
-      written = await write({
+      return write({
         ...writer,
         ...(keepsPart && { part: { ...(await openPart(handle, target, writer)), leave } }),
         setAside: () => {
@@ -141,10 +140,8 @@ async function writeAtomically<T>(
         // Best effort: some file systems do not support timestamps.
         setTime: (seconds) => handle.utimes(seconds, seconds).catch(() => {}),
       });
-      await handle.sync().catch(throwCannotWrite(output));
-    } finally {
-      await handle.close();
-    }
+    };
+    const written = await writeToDisk(opened, writePart, throwCannotWrite(output));
     if (await mayReplace(target)) await replaceFile(part, target).catch(throwCannotReplace(output));
     else await renameWithoutReplacing(part, target).catch(refuseMeanwhile(ports, target));
     await syncFolder(folder);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, readdir, realpath, rm, stat } from 'node:fs/promises';
+import { type FileHandle, open, readdir, realpath, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { orAborted } from '../../../shared/retry.ts';
 import { CodedError, usageError } from '../../errors.ts';
-import { makeStateFolder, replaceFile, syncFolder } from '../../state-files.ts';
+import { makeStateFolder, replaceFile, syncFolder, writeToDisk } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
 import { assertNoConfiguration, spoolFolderOf } from './own-files.ts';
 
@@ -34,7 +34,7 @@ export class Spool {
     const part = join(directory, `${partName}.part`);
     const release = await lock(partName, part);
     try {
-      const { sizeBytes, blake3 } = await writeToDisk(part, input, signal);
+      const { sizeBytes, blake3 } = await spoolTo(part, input, signal);
       if (sizeBytes === 0) throw usageError('stdin is empty', 'check the command before the pipe');
       await assertNoConfiguration('stdin', sizeBytes, () => createReadStream(part));
       /** Renames the file to `name`, or keeps an existing one with the same name and size. @returns its path */
@@ -75,14 +75,13 @@ export class Spool {
   }
 }
 
-async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
+function spoolTo(path: string, input: AsyncIterable<Buffer | string>, signal?: AbortSignal) {
   const fail = (underlying: Error): never => {
     const reason = `${path}: ${underlying.message}`;
     const hint = 'free some disk space, use another state folder, or upload a file instead';
     throw new CodedError('cannot spool stdin to disk', { code: 'write_failed', reason, hint, underlying });
   };
-  const handle = await open(path, 'wx', 0o600).catch(fail);
-  try {
+  const spoolInput = async (handle: FileHandle) => {
     const checksum = await openChecksum();
     let sizeBytes = 0;
     for await (const part of untilAborted(input, signal)) {
@@ -91,11 +90,9 @@ async function writeToDisk(path: string, input: AsyncIterable<Buffer | string>, 
       checksum.update(bytes);
       sizeBytes += bytes.length;
     }
-    await handle.sync();
     return { sizeBytes, blake3: checksum.digest() };
-  } finally {
-    await handle.close();
-  }
+  };
+  return writeToDisk(open(path, 'wx', 0o600).catch(fail), spoolInput, fail);
 }
 
 /** Yields the items of the input. Throws as soon as the signal aborts, even if no item arrives. */

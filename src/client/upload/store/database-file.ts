@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { randomInt, randomUUID } from 'node:crypto';
 import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, type Stats, statfsSync, statSync } from 'node:fs';
-import { link, rename, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { SqlDatabase } from '../../../shared/sqlite.ts';
 import { openSqlite } from '../../load-package.ts';
 import { stateError, stateFailure } from '../../state-error.ts';
-import { createEmptyFile, syncFolder, writeStateFile } from '../../state-files.ts';
+import { createEmptyFile, renameWithoutReplacing, syncFolder, writeStateFile } from '../../state-files.ts';
 import { createSchema, schemaVersion, tables, upgrades } from './schema.ts';
 
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
@@ -83,8 +83,8 @@ export async function ensureDatabaseFile(path: string): Promise<void> {
     } finally {
       database.close();
     }
-    await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') return rename(temporary, path); // file system without hard links
+    await renameWithoutReplacing(temporary, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error; // another process has created it meanwhile
     });
     await syncFolder(dirname(path)); // so that a power failure does not leave a write-ahead log alone
   } finally {

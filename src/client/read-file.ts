@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 
-/** Maximum size of a state or project file, in bytes. */
-const maxBytes = 16 * 1024 * 1024;
+/** Maximum size of a state or project file. */
+const maxMiB = 16;
 
 /**
  * Reads a small text file without its byte order mark. Rejects anything that is not a regular file, because a pipe
@@ -9,7 +9,7 @@ const maxBytes = 16 * 1024 * 1024;
  * node:fs/promises would cost every command 2 ms.
  *
  * @param assertTrusted throws if a file with these attributes must not be read
- * @throws Error from the system, such as ENOENT, or if the path is not a file or the file is larger than 16 MiB
+ * @throws Error from the system, such as ENOENT, or if the path is not a file or the file is too large
  */
 export function readTextFile(path: string, assertTrusted: (found: Stats) => void = () => {}): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -17,7 +17,7 @@ export function readTextFile(path: string, assertTrusted: (found: Stats) => void
     const found = fstatSync(file);
     assertTrusted(found);
     if (!found.isFile()) throw new Error(`${path} is not a file`);
-    if (found.size > maxBytes) throw new Error(`${path} is larger than 16 MiB`);
+    if (found.size > maxMiB * 1024 * 1024) throw new Error(`${path} is larger than ${maxMiB} MiB`);
     return withoutByteOrderMark(readFileSync(file, 'utf8'));
   } finally {
     closeSync(file);

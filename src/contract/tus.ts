@@ -1,4 +1,5 @@
 import { normalizeName } from '../shared/json-values.ts';
+import { maxChunkMiB, sessionHours } from './limits.ts';
 
 /* Constants and headers of the upload protocol (§4 Upload, TUS). */
 
@@ -7,14 +8,12 @@ export const tusVersion = '1.0.0';
 /** Default time after which a silent service ends an attempt to upload. */
 export const defaultIdleTimeoutMs = 120_000;
 
-const maxChunkMiB = 50;
-/** Maximum size of an upload chunk, and its default ("Body: raw bytes, at most 50 MiB per request.", §4). */
+/** Maximum size of an upload chunk, and its default. */
 export const maxChunkBytes = maxChunkMiB * 1024 * 1024;
 /** The same as users enter it. */
 export const maxChunkSize = `${maxChunkMiB}MiB`;
 
-/** Time-to-live of an upload session ("sessions expire after 24 hours", §2 and §8). */
-export const sessionLifetimeMs = 24 * 60 * 60 * 1000;
+export const sessionLifetimeMs = sessionHours * 3_600_000;
 
 /** Keys of the `Upload-Metadata` header. The first two are required. */
 export type UploadMetadata = {

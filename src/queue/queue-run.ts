@@ -32,14 +32,11 @@ import type { Roots } from './roots.ts';
 import { aboutOf, formatLocation, type TaskResult, taskId, type UploadTask } from './task.ts';
 
 const batchSize = 100;
-/** Number of attempts per job, with exponential backoff: 2 s, 4 s … 8.5 min, 17 min in total. */
-const maxAttempts = 10;
-const initialBackoffMs = 2_000;
-
+/** Attempts of a job: each pause is twice as long as the one before it. */
 const jobOptions = {
-  attempts: maxAttempts,
+  attempts: 10,
   stackTraceLimit: 0,
-  backoff: { type: 'exponential', delay: initialBackoffMs, jitter: 0.5 },
+  backoff: { type: 'exponential', delay: 2_000, jitter: 0.5 },
 };
 
 /**

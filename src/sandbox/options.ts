@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { playbackHours, requestsPerHour, sessionHours } from '../contract/limits.ts';
 import type { ConnectionLimits } from '../shared/bounded-server.ts';
 import type { Clock } from '../shared/clock.ts';
 import { parseJsonOrUndefined } from '../shared/json-values.ts';
@@ -23,9 +24,9 @@ const startOptions = z.strictObject({
   storageBytes: count.optional(),
   /** Initial credit balance (§1), unlimited by default; see `credits.ts`. */
   credits: count.optional(),
-  /** Lifetime of upload sessions in seconds (§8: 24 hours). */
+  /** Lifetime of upload sessions in seconds (§8). */
   sessionSeconds: seconds.optional(),
-  /** Lifetime of playback tokens and signed URLs in seconds (§8: 4 hours). */
+  /** Lifetime of playback tokens and signed URLs in seconds (§8). */
   playbackSeconds: seconds.optional(),
   /** Faults to inject, such as `cut-after=20MiB,times=2`; see `faults/parse.ts` for the syntax. */
   faults: z.array(z.string()).readonly().optional(),
@@ -69,9 +70,9 @@ export type SandboxOptions = Omit<StartOptions, 'logPath'> & {
 
 export const defaults = {
   port: 4520,
-  rateLimit: { limit: 1000, windowSeconds: 3600 },
-  sessionSeconds: 24 * 3600,
-  playbackSeconds: 4 * 3600,
+  rateLimit: { limit: requestsPerHour, windowSeconds: 3600 },
+  sessionSeconds: sessionHours * 3600,
+  playbackSeconds: playbackHours * 3600,
   theme: 'dark',
 } as const;
 

@@ -4,7 +4,7 @@ import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { makeStateFolder, writeStateFile } from '../../client/state-files.ts';
 import type { UidKind } from '../output/result.ts';
 
-/** Minimum length of a displayed short uid. Users can enter as few as six digits. */
+/** Minimum length of a displayed short uid. Users can enter as few as `minTypedDigits`. */
 export const minPrefix = 8;
 /** Number of uids to keep. A file with twice as many is reduced to the newest uids. */
 const maxStoredUids = 5_000;

@@ -19,7 +19,7 @@ import { readTextFileOrEmpty } from '../../client/read-file.ts';
 import { parentOf } from '../../contract/asset.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { isUid, isUidPrefix } from '../../contract/uid.ts';
+import { isUid, isUidPrefix, minTypedDigits } from '../../contract/uid.ts';
 import { formatBytes, pluralize } from '../../shared/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../shared/sanitize.ts';
@@ -223,7 +223,7 @@ const noAssetNamed = (id: string, collection: Collection, isInOtherWorkspace: bo
       : isUidPrefix(id)
         ? 'no recently shown uid begins with it'
         : /^[0-9a-f]{3,5}$/i.test(id)
-          ? 'to abbreviate a uid, type at least six digits'
+          ? `to abbreviate a uid, type at least ${minTypedDigits} digits`
           : 'it is not a uid either',
     hint: isGlob(id)
       ? `a glob begins with a folder: ${quoteForShell(`/**/${id}`)} matches in all folders`

@@ -1,4 +1,8 @@
+import { maxPageSize } from '../../client/api/pagination.ts';
+import { maxChunkMiB, requestsPerHour } from '../../contract/limits.ts';
+import { formatCount } from '../../shared/figures.ts';
 import { exitCodeMeanings } from '../error-hints.ts';
+import { defaultMaxWait } from '../settings/setting-table.ts';
 
 /* The guide for agents and other programs: `help agents`, skills/mediactl/SKILL.md and llms.txt. */
 
@@ -69,7 +73,7 @@ const parts = (): Part[] => [
   {
     title: 'Budget',
     paragraphs: [
-      'A key allows about 1,000 requests an hour. A page of a list is one request for up to 100 assets, so prefer one filtered list to many gets. A small upload takes 2 requests, and each 50 MiB one more. mediactl waits for the rate limit by itself, for at most --max-wait (1 h); with --max-wait 30s it fails with exit code 9 instead, and "retry_after_seconds" says when to come back.',
+      `A key allows about ${formatCount(requestsPerHour)} requests an hour. A page of a list is one request for up to ${maxPageSize} assets, so prefer one filtered list to many gets. A small upload takes 2 requests, and each ${maxChunkMiB} MiB one more. mediactl waits for the rate limit by itself, for at most --max-wait (${defaultMaxWait}); with --max-wait 30s it fails with exit code 9 instead, and "retry_after_seconds" says when to come back.`,
     ],
   },
   ...steps.map(([title, introduction, commands]) => ({ title, paragraphs: [introduction], commands })),

@@ -1,6 +1,7 @@
 import { type Assumption, assumptions } from '../../contract/assumptions.ts';
 import { exitCodeRows } from '../error-hints.ts';
 import {
+  defaultMaxWait,
   flagsOf,
   longOf,
   projectSettings,
@@ -141,7 +142,7 @@ export const topics: Record<string, { summary: string; text(): string }> = {
           '  mediactl upload ./out/*.mp4 --wait --json > uploaded.json',
           '  mediactl ls --tag draft --created-before 30d --all -q | mediactl rm - --yes',
         ].join('\n'),
-        'mediactl retries reads, honors Retry-After, and waits for rate limits and outages no longer than --max-wait in total, which is 1 h; upload and sync wait for rate limits as long as it takes, unless --max-wait is given. To resume an interrupted upload, run the same command again. If some of several items fail, the command lists them and ends with exit code 11.',
+        `mediactl retries reads, honors Retry-After, and waits for rate limits and outages no longer than --max-wait in total, which is ${defaultMaxWait}; upload and sync wait for rate limits as long as it takes, unless --max-wait is given. To resume an interrupted upload, run the same command again. If some of several items fail, the command lists them and ends with exit code 11.`,
       ),
   },
 };

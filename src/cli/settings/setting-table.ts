@@ -16,6 +16,9 @@ import {
 /** Default time for which a server may be silent, for requests and for uploads. */
 export const silence = { requestMs: 30_000, uploadMs: defaultIdleTimeoutMs };
 
+/** Default of `max_wait`. */
+export const defaultMaxWait = '1h';
+
 /** A command-line option that sets a setting, in Commander's syntax. */
 export type SettingFlag = {
   flags: string;
@@ -152,12 +155,12 @@ export const settingTable = {
     flags: [
       {
         flags: '--max-wait <duration>',
-        help: 'maximum total wait for rate limits and outages (1h; upload and sync wait for rate limits without limit)',
+        help: `maximum total wait for rate limits and outages (${defaultMaxWait}; upload and sync wait for rate limits without limit)`,
       },
     ],
     variable: 'MEDIACTL_MAX_WAIT',
     profile: true,
-    fallback: '1h',
+    fallback: defaultMaxWait,
   },
   debug: {
     kind: debugLevel,

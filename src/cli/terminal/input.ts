@@ -5,7 +5,7 @@ import { readStdin } from './prompt.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Maximum size of an input file in bytes, since a device such as /dev/zero is endless. */
-const maxInputBytes = 256 * 1024 * 1024;
+const maxInputMiB = 256;
 
 /**
  * Reads a whole file given on the command line, or stdin if the path is `-`.
@@ -30,7 +30,7 @@ async function readFileUpToLimit(path: string): Promise<Buffer> {
   let total = 0;
   for await (const part of (await open(path)).createReadStream()) {
     total += part.length;
-    if (total > maxInputBytes) throw new Error('it is larger than 256 MiB');
+    if (total > maxInputMiB * 1024 * 1024) throw new Error(`it is larger than ${maxInputMiB} MiB`);
     parts.push(part);
   }
   return Buffer.concat(parts);

@@ -2,6 +2,7 @@ import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import type { DecideNotice } from '../../client/upload/decide/decision.ts';
 import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
+import { sessionHours } from '../../contract/limits.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
 import { formatBytes, formatCount, pluralize } from '../../shared/figures.ts';
 import { escapeControls } from '../../shared/sanitize.ts';
@@ -24,7 +25,9 @@ export function formatCost(count: number, rateLimit: RateWindow | undefined, now
 /** Warns if the largest file takes longer than a session lives. */
 export function warnOfSlowUpload({ terminal }: Context, { largestBytes }: Plan, { rateLimit }: UploadSettings): void {
   if (rateLimit !== undefined && (largestBytes / rateLimit) * 1000 > sessionLifetimeMs)
-    terminal.warn('at this --limit-rate, some uploads take longer than 24 hours, and their sessions expire');
+    terminal.warn(
+      `at this --limit-rate, some uploads take longer than ${sessionHours} hours, and their sessions expire`,
+    );
 }
 
 /** Formats a plan: "480 files: 1 already uploaded, 479 new; 21.4 GiB, 1,204 requests, about 1.2 h at 1,000 requests per hour". */

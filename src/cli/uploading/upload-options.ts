@@ -1,4 +1,5 @@
 import { usageError } from '../../client/errors.ts';
+import { minReserve, reserveShare } from '../../client/http/rate-limiter.ts';
 import { defaultSettings, type UploadSettings } from '../../client/upload/decide/upload-settings.ts';
 import type { Shard } from '../../client/upload/sources/upload-file.ts';
 import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
@@ -20,11 +21,18 @@ export function parseUploadOptions({ settings }: Context, flags: UploaderFlags):
     throw usageError(
       `--chunk-size does not accept '${chunkSize}'`,
       `use a size from 1 byte to ${maxChunkSize}`,
-      'the service accepts at most 50 MiB per request',
+      `the service accepts at most ${maxChunkSize} per request`,
     );
   const idleTimeoutMs = settings.requestTimeoutMs ?? defaultSettings.idleTimeoutMs;
   return { ...defaultSettings, chunkBytes, idleTimeoutMs, existing, checksum, requireChecksum };
 }
+
+export const limitRateOption = ['--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB'] as const;
+
+export const reserveOption = [
+  '--reserve-requests <n>',
+  `requests per hour to leave for other uses (${minReserve}, or ${100 * reserveShare} %)`,
+] as const;
 
 /** Parses `--limit-rate` to bytes per second. @throws CodedError `usage` (exit 2) */
 export function parseLimitRate(typed: string | undefined): number | undefined {

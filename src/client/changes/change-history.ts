@@ -47,7 +47,8 @@ export type CountedChange = StoredChange & { [State in ItemState]: number } & {
   hasUndo: boolean;
 };
 
-const keptMs = 90 * 86_400_000;
+/** Days for which a change is kept. */
+export const keptDays = 90;
 /** Number of changes that are kept however old they are, since the clock may be wrong. */
 const minKept = 20;
 
@@ -103,7 +104,7 @@ const toStoredItem =
     ...{ ...item, seq, state: 'pending', error: null, sent: null, plannedAt: new Date(now).toISOString() },
   });
 
-/** Changes of the library in the last 90 days, with the old and the new value of each item. */
+/** Changes of the library in the last `keptDays`, with the old and the new value of each item. */
 export class ChangeHistory {
   readonly #database: StateDatabase;
   readonly #clock: Clock;
@@ -156,7 +157,7 @@ export class ChangeHistory {
       }),
     ];
     await database.change(() => {
-      const expired = new Date(now - keptMs).toISOString();
+      const expired = new Date(now - keptDays * 86_400_000).toISOString();
       const isExpired = `started_at < ? AND seq <= (SELECT max(seq) FROM changes) - ${minKept}`;
       database.run(`DELETE FROM change_items WHERE change_id IN (SELECT id FROM changes WHERE ${isExpired})`, expired);
       database.run(`DELETE FROM changes WHERE ${isExpired}`, expired);
@@ -216,7 +217,10 @@ export class ChangeHistory {
     if (rows.length > 1) throw usageError(`several changes begin with ${id}`, 'type more characters of the id');
     const [found] = await this.#count(rows);
     if (found) return found;
-    throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'changes are kept for 90 days' });
+    throw new CodedError(`there is no change ${id}`, {
+      code: 'not_found',
+      reason: `changes are kept for ${keptDays} days`,
+    });
   }
 
   /** Returns the last change at a service that is no undo, was not undone, and wrote or may have written something. */

@@ -25,9 +25,9 @@ const min429DelayMs = 1_000;
 /** Delay after a 429 that names none. */
 const default429DelayMs = 60_000;
 
-/** Minimum default reserve for interactive commands, in requests. */
-const minReserve = 10;
-const reserveShare = 0.05;
+/** Default reserve for interactive commands: a number of requests, or a share of the limit if that is more. */
+export const minReserve = 10;
+export const reserveShare = 0.05;
 
 /** Shortest wait that is reported to the user. */
 const minReportedWaitMs = 1_000;
@@ -58,7 +58,7 @@ export type RateLimitBudget = { limit: number; left: number; resetAt: number };
  */
 export class ClientRateLimiter {
   readonly #clock: Clock;
-  /** Number of requests per window that bulk work leaves unused. Undefined for the default, the larger of 10 and 5 %. */
+  /** Number of requests per window that bulk work leaves unused. Undefined for the default. */
   reserve: number | undefined;
   readonly #maxWaitMs: number;
   /** Maximum total wait of bulk work for the rate limit. */

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { maxChunkMiB } from '../../contract/limits.ts';
 import { type App, uploadPath } from '../http.ts';
 import type { Service } from '../service.ts';
 import { jsonContent, uidParameter, uploadSession } from './schemas.ts';
@@ -36,7 +37,7 @@ export function describeUploads({ openAPIRegistry: registry }: App, { responseSc
       400: refusal('a header is missing or malformed'),
       409: { ...refusal('the offset does not match the one in the response'), headers: offset },
       412: refusal('Tus-Resumable missing or not 1.0.0'),
-      413: refusal('over 50 MiB, or beyond Upload-Length'),
+      413: refusal(`over ${maxChunkMiB} MiB, or beyond Upload-Length`),
     },
   });
   const stateHeaders = offset.extend({ ...version, 'Upload-Length': bytes.optional() });

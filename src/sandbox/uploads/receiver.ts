@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { maxChunkMiB } from '../../contract/limits.ts';
 import { pollUntil, retryUntil } from '../../shared/retry.ts';
 import type { Files } from '../files.ts';
 import { ServiceError } from '../service-error.ts';
 import { isLocked } from '../storage-failure.ts';
 import type { SessionRow, UploadSessions } from '../store/sessions.ts';
 
-/** Maximum size of a chunk (§8: "at most 50 MiB per PATCH body"). */
-const maxChunkBytes = 50 * 1024 * 1024;
+const maxChunkBytes = maxChunkMiB * 1024 * 1024;
 /** Idle timeout, after which a connection that sends no bytes is closed. */
 const idleTimeoutMs = 60_000;
 /** Time without bytes after which a connection is closed if another one wants to write at the same offset. */
@@ -205,7 +205,7 @@ export class Receiver {
 
 /** @throws ServiceError 413 if a chunk is too large, or exceeds the upload */
 function assertFits({ total_size }: SessionRow, offset: number, lengthBytes: number): void {
-  if (lengthBytes > maxChunkBytes) throw new ServiceError(413, 'a PATCH body must be at most 50 MiB');
+  if (lengthBytes > maxChunkBytes) throw new ServiceError(413, `a PATCH body must be at most ${maxChunkMiB} MiB`);
   if (offset + lengthBytes > total_size) throw new ServiceError(413, `the upload is only ${total_size} bytes long`);
 }
 

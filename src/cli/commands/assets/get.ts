@@ -2,6 +2,7 @@ import type { Command } from '@commander-js/extra-typings';
 import { asCodedError, endsTheRun, partialFailure } from '../../../client/errors.ts';
 import type { SelectedAsset } from '../../../client/library/select-assets.ts';
 import { runEach } from '../../../client/run-each.ts';
+import { playbackHours } from '../../../contract/limits.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import type { PlayerData } from '../../../contract/types.ts';
 import { asArray, asObject, asText } from '../../../shared/json-values.ts';
@@ -53,7 +54,7 @@ export function player(command: Command, run: ActionWrapper, collection: Collect
     `mediactl ${collection} player-data @last --show-token --json`,
   )
     .description(
-      'Shows the data that a player page needs. The playback token is valid for 4 hours and safe to send to a browser; it is masked unless --show-token is given.',
+      `Shows the data that a player page needs. The playback token is valid for ${playbackHours} hours and safe to send to a browser; it is masked unless --show-token is given.`,
     )
     .argument('[id]', idHelp)
     .option('--show-token', 'print the playback token')

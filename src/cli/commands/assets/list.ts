@@ -58,7 +58,7 @@ function addListOptions(command: Command, collection: Collection) {
     .addArgument(wordsArgument(collection));
   const filtered = withFilters(described, collection, 'list')
     .addOption(sortOption)
-    .option('--limit <number>', 'maximum number of assets (20)')
+    .option('--limit <number>', `maximum number of assets (${pageSize})`)
     .option('--all', 'list all assets')
     .option('--offset <number>', 'skip this many assets')
     .option('--count', 'print only the number of assets')

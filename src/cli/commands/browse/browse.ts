@@ -11,7 +11,7 @@ import type { Context } from '../../context.ts';
 import { anyWorkspaceOption } from '../../library/asset-ids.ts';
 import { listBy, noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
-import { parseLimitRate } from '../../uploading/upload-options.ts';
+import { limitRateOption, parseLimitRate } from '../../uploading/upload-options.ts';
 import { parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
 import { encodeView, openPage, type PageRequest } from '../page/page.ts';
 import { isListed } from '../page/page-selections.ts';
@@ -46,7 +46,7 @@ const addBrowseOptions = (command: Command) => {
     .option('--port <number>', 'port to listen on (any free port)')
     .option('--no-open', 'print the URL without opening it')
     .option('--pick', 'wait until you have selected assets in the page, then print their uids and end')
-    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
+    .option(...limitRateOption)
     .option(...anyWorkspaceOption);
   return withFilters(described, 'assets', 'words').addOption(sortOption);
 };

@@ -6,6 +6,7 @@ import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { checks, dependsOn } from './checks.ts';
+import { maxRequests } from './service/probe.ts';
 
 /** Result of a check. It is skipped if a check that it depends on did not pass. */
 type Finding = {
@@ -34,7 +35,10 @@ export const doctor: CommandDefinition = (command, run) =>
     .description(
       'Checks the installation, config, keychain, disk, receipts, account, service, clock and unfinished uploads, and says how to fix problems. With --service, checks the assumptions about the service instead; that report contains no key, token, address or name.',
     )
-    .option('--service', 'check each assumption about the service, with at most 120 requests that change nothing')
+    .option(
+      '--service',
+      `check each assumption about the service, with at most ${maxRequests} requests that change nothing`,
+    )
     .addOption(
       withSuggestions(
         new Option('--write <folder>', 'check by writes, too: create, change and delete a folder in this one').implies({

@@ -1,4 +1,4 @@
-import type { CountedChange } from '../../../client/changes/change-history.ts';
+import { type CountedChange, keptDays } from '../../../client/changes/change-history.ts';
 import type { ChangeItem, StoredItem } from '../../../client/changes/change-item.ts';
 import { nextStepOf } from '../../../client/changes/three-way.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
@@ -21,13 +21,15 @@ import { cannotRestore, maxDeletionLines } from '../deletion.ts';
 type HistoryRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
 
+export const changeIdHelp = `id of a change, or its first ${minTypedDigits} digits or more`;
+
 export const history: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl history', 'mediactl history 3f2a9c1d', 'mediactl history 3f2a9c1d --resume');
   command
     .description(
-      'Lists the changes that this machine made to the library in the last 90 days, or the items of one of them. A change that was interrupted can be resumed; undo reverts one.',
+      `Lists the changes that this machine made to the library in the last ${keptDays} days, or the items of one of them. A change that was interrupted can be resumed; undo reverts one.`,
     )
-    .argument('[change]', 'id of a change, or its first six digits or more')
+    .argument('[change]', changeIdHelp)
     .option('--resume', 'continue a change: write pending and failed items, unless others have changed them')
     .action(run((context, id, { resume: isResumed = false }) => runHistory(context, id, isResumed)));
 };
@@ -68,7 +70,7 @@ export async function findChange(context: Context, id: string): Promise<CountedC
   if (id.length < minTypedDigits)
     throw new CodedError(`there is no change ${id}`, {
       code: 'not_found',
-      reason: 'to abbreviate the id of a change, type at least six digits',
+      reason: `to abbreviate the id of a change, type at least ${minTypedDigits} digits`,
       hint: 'mediactl history, to list all changes',
     });
   const store = await context.state.historyIfAny();

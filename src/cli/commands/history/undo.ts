@@ -16,7 +16,7 @@ import { confirm } from '../../terminal/prompt.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { truncateLines } from '../confirm-many.ts';
-import { assertSameService, findChange, lineOf } from './history.ts';
+import { assertSameService, changeIdHelp, findChange, lineOf } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
@@ -24,10 +24,7 @@ export const undo: CommandDefinition = (command, run) => {
     .description(
       'Reverts a change by writing the old values back. Values that have changed again are left alone and listed as conflicts. Also lists what the API cannot revert, such as a move to the trash.',
     )
-    .argument(
-      '[change]',
-      'id of a change, or its first six digits or more (default: the last one); see mediactl history',
-    )
+    .argument('[change]', `${changeIdHelp} (default: the last one); see mediactl history`)
     .action(run(runUndo));
 };
 

@@ -13,6 +13,7 @@ import {
 } from '../../../client/library/playback.ts';
 import { failureReason } from '../../../client/library/wait-for-assets.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
+import { playbackHours } from '../../../contract/limits.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { asText, parseTimestamp } from '../../../shared/json-values.ts';
 import { relativeTime } from '../../../shared/sanitize.ts';
@@ -55,7 +56,7 @@ export const play: CommandDefinition = (command, run) => {
 const addPlayOptions = (command: Command) =>
   command
     .description(
-      'Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after 4 hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.',
+      `Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after ${playbackHours} hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.`,
     )
     .argument('[id]', idHelp)
     .option('--url', 'print only the best URL; stderr says when it expires')

@@ -32,7 +32,7 @@ export const list: Define = (command, run) =>
     )
     .option(...queueOption)
     .option('--finished', 'list finished uploads')
-    .option('--limit <number>', 'maximum number of uploads (100 in a table)')
+    .option('--limit <number>', `maximum number of uploads (${tableLimit} in a table)`)
     .action(run((context, flags) => runList(context, parseListRequest(context, flags))));
 
 type QueueListFlags = { queue?: string | undefined; finished?: boolean | undefined; limit?: string | undefined };
@@ -48,7 +48,7 @@ type QueueListRequest = {
   address: QueueAddress;
   /** True to list the finished uploads instead of the unfinished ones. */
   finished: boolean;
-  /** Maximum number of uploads. Default: 100 in a table, all in other formats. */
+  /** Maximum number of uploads. Default: `tableLimit` in a table, all in other formats. */
   limit: number | undefined;
 };
 

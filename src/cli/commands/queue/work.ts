@@ -18,7 +18,13 @@ import { createProgress, type ProgressDisplay } from '../../progress/progress.ts
 import { parseCount, parseDuration } from '../../settings/units.ts';
 import { type LogFormat, logFormatOption, RunLog } from '../../uploading/run-log.ts';
 import { presentRun } from '../../uploading/run-view.ts';
-import { parseLimitRate, parseOptionalCount, parseUploadOptions } from '../../uploading/upload-options.ts';
+import {
+  limitRateOption,
+  parseLimitRate,
+  parseOptionalCount,
+  parseUploadOptions,
+  reserveOption,
+} from '../../uploading/upload-options.ts';
 import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
 import {
@@ -30,6 +36,7 @@ import {
 } from './worker-metrics.ts';
 
 const minLeaseMs = 1_000;
+const defaultLease = '30s';
 
 export const work: Define = (command, run) => {
   addExamples(
@@ -49,10 +56,10 @@ const addWorkOptions = (command: Command) =>
     .option(...queueOption)
     .option('--root <[name=]path>', 'directory or URL to allow files from (.); repeatable', collect, [] as string[])
     .option('--transfers <number>', 'number of files to upload at once', '2')
-    .option('--lease <duration>', 'time without a heartbeat until others take over', '30s')
+    .option('--lease <duration>', 'time without a heartbeat until others take over', defaultLease)
     .option('--max-crashes <number>', 'give up on a file that crashed this many workers', '10')
-    .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
-    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
+    .option(...reserveOption)
+    .option(...limitRateOption)
     .option('--name <name>', 'name of this worker (host name and process id)')
     .addOption(logFormatOption())
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464');
@@ -194,5 +201,5 @@ async function assertKeyAccepted(api: Api): Promise<void> {
 function parseLease(typed: string): number {
   const leaseMs = parseDuration('--lease', typed);
   if (leaseMs >= minLeaseMs) return leaseMs;
-  throw usageError(`--lease does not accept '${typed}'`, 'at least 1s, such as 30s');
+  throw usageError(`--lease does not accept '${typed}'`, `at least ${minLeaseMs / 1000}s, such as ${defaultLease}`);
 }

@@ -7,6 +7,7 @@ import { type Command, Option, type OptionValues } from '@commander-js/extra-typ
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
+import { playbackHours, requestsPerHour, sessionHours } from '../../../contract/limits.ts';
 import { asArray, isJsonObject, type JsonObject } from '../../../shared/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
@@ -239,7 +240,7 @@ const seconds = (flag: string, text: string) => parseDuration(flag, text) / 1000
 const rateLimit = (flag: string, text: string) => {
   const [count = '', window = '', ...rest] = text.split('/');
   const windowSeconds = window === '' || rest.length > 0 ? 0 : seconds(flag, window);
-  if (windowSeconds === 0) throw usageError(`${flag} does not accept '${text}'`, 'such as 1000/1h');
+  if (windowSeconds === 0) throw usageError(`${flag} does not accept '${text}'`, `such as ${requestsPerHour}/1h`);
   return { limit: parseCount(flag, count), windowSeconds };
 };
 
@@ -253,9 +254,21 @@ const serviceOptions = (): Record<string, Option> => ({
   ),
   strict: new Option('--strict', 'return and accept only what is specified'),
   faults: new Option('--fault <spec...>', 'inject a fault: see mediactl help faults'),
-  rateLimit: serviceOption('--rate-limit <number/duration>', 'rate limit per API key (1000/1h)', rateLimit),
-  sessionSeconds: serviceOption('--session-lifetime <duration>', 'lifetime of upload sessions (24h)', seconds),
-  playbackSeconds: serviceOption('--token-lifetime <duration>', 'lifetime of tokens and signed URLs (4h)', seconds),
+  rateLimit: serviceOption(
+    '--rate-limit <number/duration>',
+    `rate limit per API key (${requestsPerHour}/1h)`,
+    rateLimit,
+  ),
+  sessionSeconds: serviceOption(
+    '--session-lifetime <duration>',
+    `lifetime of upload sessions (${sessionHours}h)`,
+    seconds,
+  ),
+  playbackSeconds: serviceOption(
+    '--token-lifetime <duration>',
+    `lifetime of tokens and signed URLs (${playbackHours}h)`,
+    seconds,
+  ),
   credits: serviceOption('--credits <number>', '1 per MiB, play and subtitle track (unlimited)', parseCount),
   maxUploadBytes: serviceOption('--max-upload-size <size>', 'maximum upload size (unlimited)', parseSize),
   storageBytes: serviceOption('--storage <size>', 'storage quota (the disk)', parseSize),

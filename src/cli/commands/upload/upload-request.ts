@@ -18,11 +18,13 @@ import { parseDuration, parseMoment } from '../../settings/units.ts';
 import { type LogFormat, logFormatOption } from '../../uploading/run-log.ts';
 import { addChoiceOptions, isRclone, isRemote, type SourceOptions } from '../../uploading/sources.ts';
 import {
+  limitRateOption,
   parseLimitRate,
   parseOptionalCount,
   parseShard,
   parseUploadOptions,
   parseWaitTimeout,
+  reserveOption,
   timeoutOption,
 } from '../../uploading/upload-options.ts';
 import { maxChangesOption, parseWriteLimit, type WriteLimit } from '../confirm-many.ts';
@@ -108,9 +110,9 @@ const addSharedOptions = <Args extends unknown[], Options extends OptionValues>(
     .option('--require-checksum', 'fail if the service returns no checksum to verify')
     .optionsGroup('Speed')
     .option('--transfers <number>', `number of concurrent uploads (${defaultSettings.transfers})`)
-    .option('--limit-rate <rate>', 'maximum total bytes per second, such as 5MiB')
+    .option(...limitRateOption)
     .option('--chunk-size <size>', `bytes per request, at most ${maxChunkSize}`, maxChunkSize)
-    .option('--reserve-requests <n>', 'requests per hour to leave for other uses (10, or 5 %)')
+    .option(...reserveOption)
     .option('--stop-at <time>', 'stop at this time (06:00) or after this long (8h)')
     .optionsGroup('Several machines')
     .option('--queue [address]', 'queue the files for workers to upload (redis://HOST; default: MEDIACTL_QUEUE)')

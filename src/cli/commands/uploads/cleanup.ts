@@ -5,6 +5,7 @@ import { listWorkspaces } from '../../../client/library/workspaces.ts';
 import { findEmptyAssets, listLostCreations } from '../../../client/upload/session/lost-creations.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isAwaitingUpload, mayLackBytes } from '../../../contract/assumptions.ts';
+import { sessionHours } from '../../../contract/limits.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { startAge } from '../../../shared/clock.ts';
 import { parseTimestamp } from '../../../shared/json-values.ts';
@@ -38,7 +39,7 @@ export function cleanup(command: Command, run: ActionWrapper): void {
   command
     .summary('find and trash incomplete assets')
     .description(
-      'Lists incomplete assets left behind by interrupted uploads from this machine. Complete assets are never listed. With --trash, moves them to the trash. An asset that was matched only by name could belong to another user, so it is kept for 24 hours, until its upload session has expired.',
+      `Lists incomplete assets left behind by interrupted uploads from this machine. Complete assets are never listed. With --trash, moves them to the trash. An asset that was matched only by name could belong to another user, so it is kept for ${sessionHours} hours, until its upload session has expired.`,
     )
     .option('--trash', 'move the assets to the trash')
     .option(...maxChangesOption)

@@ -1,0 +1,13 @@
+/* Limits of the service (§8). The client plans by them, the sandbox keeps them by default, and the help names them. */
+
+/** "1000 requests per hour per key by default" (§8). */
+export const requestsPerHour = 1000;
+
+/** Maximum size of an upload chunk ("Body: raw bytes, at most 50 MiB per request.", §4). */
+export const maxChunkMiB = 50;
+
+/** Time-to-live of an upload session ("sessions expire after 24 hours", §2 and §8). */
+export const sessionHours = 24;
+
+/** Lifetime of a playback token ("signed, valid 4 hours, safe to expose to a browser", §2). */
+export const playbackHours = 4;

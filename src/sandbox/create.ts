@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -72,17 +73,13 @@ const createNotes = (unknownUids: readonly string[]) =>
     : [`sandbox.db lacks ${unknownUids.length} of the assets in media/: it was replaced or has lost data`];
 
 /** Listens on the loopback interface only; returns the origin, including the port. */
-function listen(server: Server, port: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      // The executable's runtime has another message, without the code that `sandbox start` looks for.
-      const isTaken = error.code === 'EADDRINUSE';
-      reject(isTaken ? new Error(`listen EADDRINUSE: port ${port} is already in use`) : error);
-    });
-    server.listen(port, '127.0.0.1', () => {
-      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    });
+async function listen(server: Server, port: number): Promise<string> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
+    // The executable's runtime has another message, without the code that `sandbox start` looks for.
+    throw error.code === 'EADDRINUSE' ? new Error(`listen EADDRINUSE: port ${port} is already in use`) : error;
   });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Maps errors of Node's HTTP parser to statuses. All others are a malformed request. */

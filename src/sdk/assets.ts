@@ -52,9 +52,9 @@ export const createAssets = (parts: ClientParts): AssetFunctions => ({
 const scopeOf = ({ workspaceInUse }: Library, { parent }: AssetFilters) =>
   new ListScope(workspaceInUse, parent === undefined ? 'list' : 'folder');
 
-const allWorkspaces = { kind: 'warning', message: 'the list has the assets of all workspaces' } as const;
+const allWorkspaces = 'the list has the assets of all workspaces';
 
-const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions, 'list' | 'get' | 'find'> => ({
+const createReads = ({ run, iterate, warn }: ClientParts): Pick<AssetFunctions, 'list' | 'get' | 'find'> => ({
   list: (query = {}, call) =>
     iterate(call, async function* ({ library }) {
       argument.assertArgument('query', argument.assetQuery, query);
@@ -66,7 +66,7 @@ const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions
         assertShownFilters(filters, page);
         yield* (await scope.keepOf(page)) as Public.Asset[];
       }
-      if (scope.isAll) notify(call)(allWorkspaces);
+      if (scope.isAll) warn(call, allWorkspaces);
       const incomplete = incompleteLists(gaps);
       if (incomplete) throw incomplete;
     }),
@@ -80,15 +80,9 @@ const createReads = ({ run, iterate, notify }: ClientParts): Pick<AssetFunctions
       argument.assertArgument('nameOrPath', argument.text, nameOrPath);
       const { found, unknownCount } = await findAssets(library, nameOrPath);
       if (unknownCount > 0)
-        notify(call)({
-          kind: 'warning',
-          message: `the service does not show the workspace of ${pluralize(unknownCount, 'asset')}, which may be any`,
-        });
+        warn(call, `the service does not show the workspace of ${pluralize(unknownCount, 'asset')}, which may be any`);
       if (found.length === 0 && isGlob(nameOrPath) && !isLibraryPath(nameOrPath))
-        notify(call)({
-          kind: 'warning',
-          message: `no asset is named ${nameOrPath}; a glob begins with a folder, such as /**/${nameOrPath}`,
-        });
+        warn(call, `no asset is named ${nameOrPath}; a glob begins with a folder, such as /**/${nameOrPath}`);
       return found as Public.Asset[];
     }),
 });
@@ -101,21 +95,20 @@ async function filtersOf(library: Library, query: Public.AssetQuery): Promise<As
   return filters;
 }
 
-const createFollow = ({ iterate, signalOf, notify }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
+const createFollow = ({ iterate, signalOf, warn }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
   follow: (query = {}, options = {}) =>
     iterate(
       options,
       async function* ({ library }) {
         argument.assertArgument('query', argument.followQuery, query);
         const { since, ...call } = options;
-        const onOutage = (error: unknown) =>
-          notify(call)({ kind: 'warning', message: error instanceof Error ? error.message : String(error) });
+        const onOutage = (error: unknown) => warn(call, error instanceof Error ? error.message : String(error));
         const filters = await filtersOf(library, query);
         const scope = scopeOf(library, filters);
         const from = { clock: systemClock, signal: signalOf(call), since, onOutage, scope };
         let isTold = false;
         for await (const events of followAssets(library, 'assets', filters, from)) {
-          if (scope.isAll && !isTold) notify(call)(allWorkspaces);
+          if (scope.isAll && !isTold) warn(call, allWorkspaces);
           isTold = scope.isAll;
           for (const { seen_at: seenAt, asset, ...event } of events)
             yield { ...event, seenAt, asset: asset as Public.Asset };

@@ -13,7 +13,7 @@ import { choiceNames } from './uploads.ts';
 
 /** Creates the function that compares a directory with a folder, as the command line does. */
 export const createCheck = (parts: ClientParts): Client['check'] => {
-  const { run, state, notify, errors, signalOf, ownFiles: own } = parts;
+  const { run, state, warn, errors, signalOf, ownFiles: own } = parts;
   return (directory, call = {}) =>
     run(
       call,
@@ -31,13 +31,10 @@ export const createCheck = (parts: ClientParts): Client['check'] => {
           receipts: await (comparesBytes ? state.receipts() : state.receiptsIfAny()),
           store: await state.uploadsIfAny(),
           readContent: comparesBytes ? createContentReader(ports) : undefined,
-          onNotCompared: ({ path }, reason) =>
-            notify(call)({ kind: 'warning', message: `${path} was not compared: ${reason}` }),
+          onNotCompared: ({ path }, reason) => warn(call, `${path} was not compared: ${reason}`),
         });
-        for (const message of [...chooser.warnings, ...chooser.unusedFilters])
-          notify(call)({ kind: 'warning', message });
-        for (const { path, error } of chooser.failures)
-          notify(call)({ kind: 'warning', message: `${path}: ${errors.toPublic(error).message}` });
+        for (const message of [...chooser.warnings, ...chooser.unusedFilters]) warn(call, message);
+        for (const { path, error } of chooser.failures) warn(call, `${path}: ${errors.toPublic(error).message}`);
         const differences: Difference[] = [];
         const matches: CheckResult['matches'] = [];
         for (const { path, outcome, asset_uid: uid, evidence: found } of checked) {

@@ -19,6 +19,7 @@ export type ClientParts = {
   ownFiles: OwnFiles;
   signalOf(call?: CallOptions): AbortSignal;
   notify(call?: CallOptions): (notice: Notice) => void;
+  warn(call: CallOptions | undefined, message: string): void;
   /** Returns what the history says of a change. */
   labelOf(summary: string): { command: string; summary: string };
   /** Opens the library for one call. @param onGap called with each list that lacks items of its own total */

@@ -129,15 +129,14 @@ function toPublicResult(
 
 /** Selects what is in a folder, given by path or uid, or what matches a glob. */
 async function selectPart(
-  { notify }: ClientParts,
+  { warn }: ClientParts,
   library: Library,
   { folder, call }: { folder: string; call: Public.CallOptions },
 ): Promise<{ part: DownloadPart; unknownCount: number }> {
-  const warn = (message: string) => notify(call)({ kind: 'warning', message });
   const ports = {
-    onLeftOut: (count: number) => warn(`${pluralize(count, 'asset')} of other workspaces left out`),
+    onLeftOut: (count: number) => warn(call, `${pluralize(count, 'asset')} of other workspaces left out`),
     onUnknown: async ({ count }: { count: number }) =>
-      warn(`the service does not show the workspace of ${pluralize(count, 'asset')}, which may be any`),
+      warn(call, `the service does not show the workspace of ${pluralize(count, 'asset')}, which may be any`),
   };
   const { tree } = await library.folders();
   const isPattern = isLibraryPath(folder) && isGlob(folder) && tree.findByPath(folder).length === 0;
@@ -169,14 +168,14 @@ type CallDeps = { call: Public.CallOptions; api: Api; onEvent: OnUploadEvent };
 
 /** Returns what downloads files without saving them. */
 export const transferPorts = (
-  { state, notify }: ClientParts,
+  { state, warn }: ClientParts,
   { call, api, onEvent }: CallDeps,
 ): TransferPorts & MediaFinder => ({
   api,
   uploads: () => state.receiptsIfAny(),
   media: api.transport,
   onEvent,
-  warn: (message) => notify(call)({ kind: 'warning', message }),
+  warn: (message) => warn(call, message),
 });
 
 /** Returns what downloads and saves files. */

@@ -59,9 +59,10 @@ function openClient(options: Public.ClientOptions, identity: ClientIdentity): Pu
   };
   const onNotice = errors.guard(options.onNotice);
   const notify = (call: Public.CallOptions = {}) => (call.onNotice ? errors.guard(call.onNotice) : onNotice);
-  const warn = (message: string) => onNotice({ kind: 'warning', message });
+  const warn: ClientParts['warn'] = (call, message) => notify(call)({ kind: 'warning', message });
   const state = new LocalState({
-    ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal, warn },
+    ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal },
+    warn: (message) => warn(undefined, message),
     ...{ use: 'write', reopens: true },
   });
   const opened = open(options, identity, { state, signal: signalOf(), onNotice });
@@ -70,7 +71,7 @@ function openClient(options: Public.ClientOptions, identity: ClientIdentity): Pu
   const command = options.userAgent ? `library (${options.userAgent})` : 'library';
   const labelOf = (summary: string) => ({ command, summary });
   const ownFiles = new OwnFiles({ state: state.directory });
-  const parts: ClientParts = { options, state, errors, ownFiles, signalOf, notify, openFor, labelOf, ...runner };
+  const parts: ClientParts = { options, state, errors, ownFiles, signalOf, notify, warn, openFor, labelOf, ...runner };
   const uploader = createUploader(parts);
   let closed: Promise<void> | undefined;
   return {

@@ -84,8 +84,5 @@ export async function choose<T>(
 }
 
 /** Reads stdin to its end, for `--with-key` and for the path `-`. */
-export async function readStdin(terminal: Terminal): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const part of terminal.stdin) parts.push(Buffer.from(part));
-  return Buffer.concat(parts);
-}
+export const readStdin = async (terminal: Terminal): Promise<Buffer> =>
+  (await import('node:stream/consumers')).buffer(terminal.stdin);

@@ -41,6 +41,8 @@ import { compareFields, getIfExists } from './three-way.ts';
 /** How the history describes a change. */
 export type ChangeLabel = Pick<ChangePlan, 'command' | 'summary'>;
 
+type OneAssetLabel = ChangeLabel & Partial<Pick<WriteOptions, 'ageMs'>>;
+
 /** A planned change of assets or folders, as the history records it. */
 export type LibraryChange = ChangeLabel &
   Pick<ChangePlan, 'undoOf' | 'source'> &
@@ -208,28 +210,25 @@ export class LibraryWriter {
   async edit(
     asset: SelectedAsset,
     change: WantedChange,
-    label: ChangeLabel & Partial<Pick<LibraryChange, 'ageMs'>>,
+    label: OneAssetLabel,
     seen: SeenValues = {},
   ): Promise<{ asset: AssetRecord; name: string | null; unverifiable: readonly string[] }> {
-    const hasSeen = Object.keys(seen).length > 0;
-    const { ageMs = startAge(this.#deps.clock) } = label;
-    const { items } = await this.plan([asset], change, { keepsOldValues: hasSeen || this.#deps.keepsHistory });
-    assertAsSeen(this.#deps.library.api.assets, seen, items[0]?.before ?? {});
-    const { asset: written = { uid: asset.uid }, unverifiable = [] } = await this.#changeOne({
-      ...label,
-      ageMs,
-      items,
-    });
-    return { asset: written, name: items[0]?.name ?? null, unverifiable };
+    const { items, written } = await this.#changeAsSeen(asset, change, label, seen);
+    const { asset: changed = { uid: asset.uid }, unverifiable = [] } = written;
+    return { asset: changed, name: items[0]?.name ?? null, unverifiable };
   }
 
   /** Moves one asset to the trash. Its parameters are those of `edit`. @throws the error of the write */
-  async trash(asset: SelectedAsset, label: Parameters<LibraryWriter['edit']>[2], seen: SeenValues = {}): Promise<void> {
-    const hasSeen = Object.keys(seen).length > 0;
+  async trash(asset: SelectedAsset, label: OneAssetLabel, seen: SeenValues = {}): Promise<void> {
+    await this.#changeAsSeen(asset, null, label, seen);
+  }
+
+  async #changeAsSeen(asset: SelectedAsset, change: WantedChange | null, label: OneAssetLabel, seen: SeenValues) {
     const { ageMs = startAge(this.#deps.clock) } = label;
-    const { items } = await this.plan([asset], null, { keepsOldValues: hasSeen || this.#deps.keepsHistory });
+    const keepsOldValues = Object.keys(seen).length > 0 || this.#deps.keepsHistory;
+    const { items } = await this.plan([asset], change, { keepsOldValues });
     assertAsSeen(this.#deps.library.api.assets, seen, items[0]?.before ?? {});
-    await this.#changeOne({ ...label, ageMs, items });
+    return { items, written: await this.#changeOne({ ...label, ageMs, items }) };
   }
 
   /**

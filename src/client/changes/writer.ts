@@ -6,7 +6,7 @@ import { withoutUndefined } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { FolderChange } from '../api/folders.ts';
 import { asCodedError, CodedError } from '../errors.ts';
-import { createFolderLookup, type FolderLookup, type LookupNotices } from '../library/folder-lookup.ts';
+import { createFolderLookup, type LookupNotices } from '../library/folder-lookup.ts';
 import { type FolderNode, fetchFolderTree, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import type { ItemResult } from '../run-each.ts';
@@ -293,11 +293,7 @@ export class LibraryWriter {
   /** Returns access to the folders of a change, by default those of the workspace in use. */
   folderAccess(change?: Pick<StoredChange, 'workspace'>): FolderAccess {
     const { library, lookupNotices } = this.#deps;
-    let lookup: Promise<FolderLookup> | undefined;
-    const findFolder: FolderLookup = async (asset) => {
-      lookup ??= lookupNotices().then((notices) => createFolderLookup(library, notices));
-      return (await lookup)(asset);
-    };
+    const findFolder = createFolderLookup(library, lookupNotices);
     const workspace = async () => change?.workspace ?? library.workspace();
     let latest: { tree: WorkspaceFolderTree; ageMs: () => number } | undefined;
     const remember = (tree: WorkspaceFolderTree | undefined) => {

@@ -18,26 +18,28 @@ export type LookupNotices = {
  * Returns a function that finds the folder of an asset, as it is from now on. If the record does not show it, lists each
  * folder once. A folder that cannot be listed, as outside of the primary workspace (assumption A26), leaves it unknown.
  */
-export function createFolderLookup(library: Library, notices: Partial<LookupNotices> = {}): FolderLookup {
-  let listed: Promise<Map<string, string | null>> | undefined;
+export function createFolderLookup(library: Library, loadNotices: () => Promise<Partial<LookupNotices>>): FolderLookup {
   const listAll = async () => {
-    const { tree } = await library.folders();
-    const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
-    notices.onFolderCount?.(parents.length);
     const folders = new Map<string, string | null>();
-    for await (const { parent, page } of library.folderReader.listEach(parents))
-      for (const { uid } of page) folders.set(normalizeUid(uid), parent === 'root' ? null : parent);
-    return folders;
+    const notices = await loadNotices();
+    try {
+      const { tree } = await library.folders();
+      const parents = ['root', ...tree.all.map(({ folder }) => folder.uid)];
+      notices.onFolderCount?.(parents.length);
+      for await (const { parent, page } of library.folderReader.listEach(parents))
+        for (const { uid } of page) folders.set(normalizeUid(uid), parent === 'root' ? null : parent);
+      return folders;
+    } catch (thrown) {
+      if (!isListRefused(thrown)) throw thrown;
+      notices.onRefused?.(asCodedError(thrown));
+      return new Map<string, string | null>();
+    }
   };
-  const withoutFolders = (thrown: unknown) => {
-    if (!isListRefused(thrown)) throw thrown;
-    notices.onRefused?.(asCodedError(thrown));
-    return new Map<string, string | null>();
-  };
+  let listed: ReturnType<typeof listAll> | undefined;
   return async (asset) => {
     const shown = parentOf(asset);
     if (shown !== undefined) return shown;
-    listed ??= listAll().catch(withoutFolders);
+    listed ??= listAll();
     return (await listed).get(normalizeUid(asset.uid));
   };
 }

@@ -167,7 +167,7 @@ async function applyDeps(context: Context, source: string | null, { ports }: Pat
   return {
     assets,
     tree,
-    findFolder: createFolderLookup(context),
+    findFolder: await createFolderLookup(context),
     classify: async (unknown) => classifyRows(context, unknown, { foundBy: 'list' }),
     belongingOf: (asset, hashes) => belongingOfRow(context, asset, hashes),
     findByPath: async (path) => {

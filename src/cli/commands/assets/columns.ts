@@ -129,7 +129,7 @@ async function* withComputedFields(
 async function createFolderPathLookup(context: Context): Promise<(asset: AssetRecord) => Promise<string | null>> {
   const paths = createFolderPaths(await fetchFolderTreeIfAny(context));
   context.terminal.info('the folders were read too, in one request, for the field folder');
-  const folderOf = createFolderLookup(context);
+  const folderOf = await createFolderLookup(context);
   return async (asset) => {
     const folder = await folderOf(asset);
     return folder === null ? '/' : ((folder && paths.pathOf(folder)) ?? null);

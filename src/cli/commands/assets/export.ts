@@ -123,7 +123,7 @@ async function writeRows(
 ): Promise<number> {
   const encoder = createTableEncoder(format, sheetColumns, editableColumns);
   const paths = createFolderPaths(await fetchFolderTreeIfAny(context));
-  const folderOf = createFolderLookup(context);
+  const folderOf = await createFolderLookup(context);
   const exportedAt = context.clock.now();
   const { pages, scope } = await findListing(context, list).catch((error: unknown) => {
     throw explainFilePath(error, list.pattern);

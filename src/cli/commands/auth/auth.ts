@@ -19,8 +19,7 @@ export const auth: CommandDefinition = [
   verb('token', 'print the API key in use', async () => token),
 ];
 
-const profileArgument = <Flags extends string>(flags: Flags, description: string) =>
-  withSuggestions(new Argument(flags, description), 'profiles');
+const profileArgument = (description: string) => withSuggestions(new Argument('[name]', description), 'profiles');
 
 const list: Define = (command, run) =>
   addExamples(command, 'mediactl auth ls')
@@ -37,7 +36,7 @@ const profileList = (config: ProfileConfig, empty: string) =>
 const switchProfile: Define = (command, run) =>
   addExamples(command, 'mediactl auth switch production')
     .description('Makes another profile the current one.')
-    .addArgument(profileArgument('[name]', 'profile to switch to'))
+    .addArgument(profileArgument('profile to switch to'))
     .action(run(runSwitch));
 
 async function runSwitch(context: Context, given: string | undefined): Promise<Result> {
@@ -69,7 +68,7 @@ const logout: Define = (command, run) =>
     .description(
       'Removes a profile and its key from this machine. The key stays valid until you revoke it in the organization’s settings.',
     )
-    .addArgument(profileArgument('[name]', 'profile; defaults to the current one'))
+    .addArgument(profileArgument('profile; defaults to the current one'))
     .option('--all', 'remove all profiles')
     .action(run((context, name, { all }) => runLogout(context, { name, all })));
 

@@ -41,15 +41,12 @@ const addLoginOptions = (command: Command) =>
     .option('--skip-verify', 'save the key without checking it')
     .addOption(new Option('--key-store <store>', 'where to store the key').choices(['keychain', 'file'] as const));
 
-export type LoginRequest = {
+export type LoginRequest = Partial<FlagsOf<typeof addLoginOptions>> & {
   profile: string;
   /** Origin of the service; by default that of the profile, otherwise asked for. */
   baseUrl?: string | undefined;
   /** Workspace from a flag or variable. That of the profile might belong to another service. */
   workspace?: string | undefined;
-  withKey?: boolean | undefined;
-  skipVerify?: boolean | undefined;
-  keyStore?: 'keychain' | 'file' | undefined;
 };
 
 function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLoginOptions>): LoginRequest {
@@ -135,7 +132,7 @@ const maxAttempts = 3;
 /** Reads the key, and verifies it unless --skip-verify is given. A terminal allows three attempts. */
 async function readVerifiedKey(
   context: Context,
-  { withKey = false, skipVerify = false }: LoginRequest,
+  { withKey, skipVerify }: LoginRequest,
   { baseUrl, names }: Pick<Account, 'baseUrl' | 'names'>,
 ): Promise<{ key: string; api: Api; workspaces: WorkspaceRecord[] }> {
   const { terminal } = context;
@@ -195,7 +192,7 @@ async function chooseProfile(
   return { name: settings.profile ?? current, baseUrl: parseBaseUrl(known) };
 }
 
-async function readKey({ terminal, settings }: Context, fromStdin: boolean): Promise<string> {
+async function readKey({ terminal, settings }: Context, fromStdin?: true): Promise<string> {
   if (!fromStdin && !terminal.isInteractive)
     throw usageError(
       'cannot prompt for the API key',

@@ -5,11 +5,12 @@ import { CodedError, usageError } from '../../../client/errors.ts';
 import { isSameUid, minTypedDigits, normalizeUid } from '../../../contract/uid.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import type { JsonObject } from '../../../shared/json-values.ts';
-import { displayText, escapeControls, relativeTime } from '../../../shared/sanitize.ts';
+import { displayText, escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resumeChange } from '../../library/run-change.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
+import { timeText } from '../../output/cells.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -186,11 +187,7 @@ const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
 
 const changeColumns: Column<HistoryRecord>[] = [
   { field: 'change_id', value: ({ change_id }) => change_id, noTruncate: true },
-  {
-    field: 'started_at',
-    value: ({ started_at }, { isTerminal, now }) => (isTerminal ? relativeTime(started_at, now) : started_at),
-    noTruncate: true,
-  },
+  { field: 'started_at', value: ({ started_at }, shown) => timeText(started_at, shown), noTruncate: true },
   { field: 'command', value: ({ command }) => command, noTruncate: true },
   {
     field: 'summary',

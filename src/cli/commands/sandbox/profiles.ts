@@ -79,11 +79,7 @@ export async function saveProfile(
       key,
       keyStore: 'file',
       sandbox: dataDir,
-      ...(!keepsWorkspace && {
-        workspace,
-        workspaceIsPrimary: true,
-        ...(workspaceName !== undefined && { workspaceName }),
-      }),
+      ...(!keepsWorkspace && { workspace, workspaceIsPrimary: true, workspaceName }),
     };
     // The port might have changed, so the URL of the sandbox's other profiles is updated.
     for (const other of Object.values(current.profiles)) if (other.sandbox === dataDir) other.baseUrl = running.url;

@@ -56,8 +56,8 @@ const toStatus = (dataDir: string, running: (RunningSandbox & SandboxHealth) | u
   started_at: running?.started_at ?? null,
   data_dir: dataDir,
   faults: running?.faults ?? [],
-  ffmpeg: running?.tools?.ffmpeg ?? null,
-  pdftoppm: running?.tools?.pdftoppm ?? null,
+  ffmpeg: running?.tools.ffmpeg ?? null,
+  pdftoppm: running?.tools.pdftoppm ?? null,
   unavailable_features: running?.unavailable_features ?? [],
 });
 

@@ -11,8 +11,7 @@ export type RunningSandbox = {
   pid: number;
   url: string;
   workspace: string;
-  /** Missing in older sandboxes. */
-  workspace_name?: string;
+  workspace_name: string;
   started_at: string;
   options: JsonObject;
   notes: string[];
@@ -20,11 +19,11 @@ export type RunningSandbox = {
 
 export type SandboxHealth = {
   pid: number;
-  faults?: { fault: string; remaining_count: number | null }[];
-  /** Paths of the programs used for processing; null if not found. Missing in older sandboxes. */
-  tools?: { ffmpeg: string | null; pdftoppm?: string | null };
+  faults: { fault: string; remaining_count: number | null }[];
+  /** Paths of the programs used for processing; null if not found. */
+  tools: { ffmpeg: string | null; pdftoppm: string | null };
   /** Asset features that are missing because these programs were not found. */
-  unavailable_features?: string[];
+  unavailable_features: string[];
 };
 
 /** Returns the sandbox that runs on a data folder, if any. Its /health must return its pid. */
@@ -37,8 +36,7 @@ export async function findRunning(context: Context, dataDir: string) {
 
 async function readServerFile(dataDir: string): Promise<RunningSandbox | undefined> {
   const running = asObject(parseJsonOrUndefined(readTextFileOrEmpty(join(dataDir, 'server.json'))));
-  if (typeof running.pid !== 'number' || !running.url) return undefined;
-  return { notes: [], ...running, options: asObject(running.options) } as unknown as RunningSandbox; // older sandboxes lack both
+  return typeof running.pid === 'number' && running.url ? (running as unknown as RunningSandbox) : undefined;
 }
 
 /** Checks that no server process still uses the data folder. @throws CodedError if one does */

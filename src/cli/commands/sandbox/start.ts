@@ -224,7 +224,7 @@ const sandboxRecord = (
     (shown, render): DetailRow[] => [
       ['url', shown.url],
       ['pid', String(shown.pid)],
-      ['workspace', (render.isTerminal ? workspace_name : undefined) ?? shown.workspace_uid],
+      ['workspace', render.isTerminal ? workspace_name : shown.workspace_uid],
       ['profile', shown.profile],
       ['data dir', shown.data_dir],
     ],

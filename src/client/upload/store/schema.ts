@@ -63,6 +63,7 @@ CREATE INDEX by_asset ON uploads (asset) WHERE asset IS NOT NULL;
 CREATE INDEX listed_by_asset ON listed_assets (asset);
 CREATE INDEX change_items_by_uid ON change_items (uid);
 CREATE INDEX changes_by_undo ON changes (undo_of) WHERE undo_of IS NOT NULL;
+CREATE INDEX folders_by_path ON folders (service, workspace, path);
 `;
 
 /** SQL that creates the tables in an empty database. */
@@ -71,5 +72,4 @@ ${Object.entries(tables)
   .map(([name, columns]) => `CREATE TABLE ${name} (${columns});`)
   .join('\n')}
 ${createIndexes}
-CREATE INDEX folders_by_path ON folders (service, workspace, path);
 PRAGMA user_version = ${schemaVersion};`;

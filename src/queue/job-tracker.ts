@@ -20,10 +20,12 @@ export type JobTrackerDeps = {
   onEvent: OnUploadEvent;
   /** Called once for each tracked file, when it is uploaded, has failed or was removed from the queue. */
   onOutcome(outcome: FileOutcome): void;
-  /** Called before the events of untracked jobs that are started or finished, to track them. */
-  onUntracked?(ids: readonly string[]): Promise<void>;
-  /** Called when events may have been deleted before they were read. */
-  onGap?(): void;
+  /**
+   * Called before events are reported, with the untracked jobs that they show, to track them.
+   *
+   * @param hasGap true if events may have been deleted before they were read
+   */
+  onRead?(untracked: readonly string[], hasGap: boolean): Promise<void>;
 };
 
 const pollIntervalMs = 300;
@@ -96,18 +98,17 @@ export class JobTracker {
         const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name));
         this.#positions.set(name, position);
         this.#hasLostEvents ||= hasGap;
-        if (hasGap) this.#deps.onGap?.();
         count = events.length;
-        await this.#apply(events);
+        await this.#apply(events, hasGap);
       }
     }
   }
 
-  async #apply(events: readonly JobEvent[]): Promise<void> {
-    const { onUntracked } = this.#deps;
+  async #apply(events: readonly JobEvent[], hasGap: boolean): Promise<void> {
+    const { onRead } = this.#deps;
     const isUntracked = ({ jobId, event }: JobEvent) => shownEvents.has(event) && !this.#tracked.has(jobId);
-    const untracked = onUntracked ? new Set(events.filter(isUntracked).map(({ jobId }) => jobId)) : [];
-    await onUntracked?.([...untracked]);
+    const untracked = onRead ? new Set(events.filter(isUntracked).map(({ jobId }) => jobId)) : [];
+    await onRead?.([...untracked], hasGap);
     for (const event of events) this.#applyOne(event);
   }
 

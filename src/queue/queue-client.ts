@@ -20,10 +20,8 @@ export const rootOf = (queueName = ''): string => queueName.split('@')[1] ?? '';
 export type QueueClientDeps = {
   clock: Clock;
   signal: AbortSignal;
-  /** True to check write access on opening. Commands that only read need no write permission. */
-  checksWriteAccess: boolean;
-  /** True to fail if the store is full, instead of waiting until it accepts writes. */
-  failsIfFull?: boolean;
+  /** `read` needs no write permission; `write` fails if the store is full; `work` waits until that accepts writes. */
+  use: 'read' | 'write' | 'work';
   /** Called with the cause when the store goes down, and without a cause when it is up again. */
   onConnectionChange(cause?: unknown): void;
   /** Called once for each kind of background error in BullMQ. */
@@ -84,7 +82,7 @@ export class QueueClient {
 
   /** Opens the queue. @throws the store's error if it denies write access, unless it is an outage, which is retried */
   async open(): Promise<void> {
-    if (this.#deps.checksWriteAccess)
+    if (this.#deps.use !== 'read')
       await this.#tryWriting().catch((error) => {
         if (!isOutage(error)) throw error;
       });
@@ -215,7 +213,7 @@ export class QueueClient {
   }
 
   #isRetryable(error: unknown): boolean {
-    return isOutage(error) && !(this.#deps.failsIfFull && isFull(error));
+    return isOutage(error) && !(this.#deps.use === 'write' && isFull(error));
   }
 
   /** Runs a request, and retries it after each outage. After an abort, requests that hand jobs back get one attempt. */
@@ -238,8 +236,8 @@ export class QueueClient {
 
   /** Waits until the store is up and, if this client writes, accepts writes. One probe with backoff serves all callers, like a circuit breaker. */
   recover(): Promise<void> {
-    const { clock, checksWriteAccess } = this.#deps;
-    const probe = async () => void (await (checksWriteAccess ? this.#tryWriting() : this.#redis.ping()));
+    const { clock, use } = this.#deps;
+    const probe = async () => void (await (use === 'read' ? this.#redis.ping() : this.#tryWriting()));
     this.#recovery ??= retryUntil(this.#signal, probe, {
       clock,
       delayAfter: (error, attempt) => {
@@ -292,14 +290,14 @@ export class QueueClient {
 
   /** Handles a background error of BullMQ. Permanent failures abort `fatal`; unknown errors are reported once per kind. */
   #onEngineError(error: unknown): void {
-    const { signal, onEngineError, checksWriteAccess } = this.#deps;
+    const { signal, onEngineError, use } = this.#deps;
     if (error instanceof CodedError || signal.aborted) return;
     if (/^(?:could not renew|Missing) lock for job/.test((error as Error).message)) return; // the lease reports it
     const failure = classifyStoreError(this.address, error);
     const { message } = error as Error;
     const kind = message.replace(/\S*\d\S*/g, '#'); // job ids
     // A command that only reads needs no store that accepts writes. A lost connection is watched elsewhere.
-    if (isRejectedWrite(error) && checksWriteAccess) void this.recover();
+    if (isRejectedWrite(error) && use !== 'read') void this.recover();
     else if (isOutage(error)) return;
     else if (failure) this.fatal.abort(failure);
     else if (!this.#reported.has(kind) && this.#reported.size < maxReportedErrors) {

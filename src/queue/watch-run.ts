@@ -53,13 +53,11 @@ export class WatchRun implements BatchRun {
         this.#finished.set(outcome.jobId as string, outcome.error !== undefined);
         this.#outcomes.push(outcome);
       },
-      onUntracked: async (ids) => {
+      onRead: async (ids, hasGap) => {
+        // What has finished meanwhile is not known, so that a file that is gone now may have been uploaded.
+        if (hasGap) this.#seen = 0;
         const jobs = await Promise.all(ids.map((id) => this.#client.findJob(id)));
         for (const [at, job] of jobs.entries()) this.#onUntracked(tracker, ids[at] as string, job);
-      },
-      // What has finished meanwhile is not known, so that a file that is gone now may have been uploaded.
-      onGap: () => {
-        this.#seen = 0;
       },
     });
     for await (const jobs of listJobs(this.#client, 'active'))

@@ -61,9 +61,8 @@ function openClient(options: Public.ClientOptions, identity: ClientIdentity): Pu
   const notify = (call: Public.CallOptions = {}) => (call.onNotice ? errors.guard(call.onNotice) : onNotice);
   const warn: ClientParts['warn'] = (call, message) => notify(call)({ kind: 'warning', message });
   const state = new LocalState({
-    ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal },
+    ...{ directory: options.stateDir, clock: systemClock, signal: closing.signal, use: 'write' },
     warn: (message) => warn(undefined, message),
-    ...{ use: 'write', reopens: true },
   });
   const opened = open(options, identity, { state, signal: signalOf(), onNotice });
   const openFor = openForWith(opened, { signalOf, notify });

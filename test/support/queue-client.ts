@@ -9,7 +9,7 @@ export async function openTestQueue(address: string) {
     clock: systemClock,
     signal: new AbortController().signal,
     onConnectionChange: () => {},
-    checksWriteAccess: true,
+    use: 'work',
   });
   onTestFinished(() => client.close());
   return client;

@@ -322,8 +322,8 @@ const clientDeps = {
   clock: systemClock,
   signal: new AbortController().signal,
   onConnectionChange: () => {},
-  checksWriteAccess: true,
-};
+  use: 'work',
+} as const;
 
 describe('queue store', { tags: 'redis-server' }, () => {
   let server: RedisServer;

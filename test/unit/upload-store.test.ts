@@ -67,7 +67,7 @@ async function startQueue(): Promise<StoreAdapter> {
     clock: systemClock,
     signal: new AbortController().signal,
     onConnectionChange: () => {},
-    checksWriteAccess: true,
+    use: 'work',
   });
   const redis = new Redis(server.address);
   const keys = ['fences', 'entries', 'receipts'].map((part) => `mediactl:suite:${part}`);

@@ -1,6 +1,6 @@
 import { usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
-import type { QueueClient } from '../../queue/queue-client.ts';
+import type { QueueClient, QueueClientDeps } from '../../queue/queue-client.ts';
 import type { QueueStatus } from '../../queue/queue-status.ts';
 import { pluralize } from '../../shared/figures.ts';
 import { escapeControls, quoteForShell } from '../../shared/sanitize.ts';
@@ -42,7 +42,7 @@ export function queueCommand({ settings }: Context, { label }: QueueAddress, com
 export async function openQueue(
   context: Context,
   address: QueueAddress,
-  use: 'read' | 'write' | 'work',
+  use: QueueClientDeps['use'],
 ): Promise<QueueClient> {
   const { openQueueClient, openQueueClientWithRetry } = await import('../../queue/open-queue-client.ts');
   const { classifyOpenError, isRejectedWrite } = await import('../../queue/store-errors.ts');
@@ -62,8 +62,7 @@ export async function openQueue(
     signal,
     onConnectionChange,
     onEngineError: (message) => terminal.warn(escapeControls(message)),
-    checksWriteAccess: use !== 'read',
-    failsIfFull: use === 'write',
+    use,
   });
   context.closeAtEnd(client);
   return client;

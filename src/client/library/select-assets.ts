@@ -41,11 +41,12 @@ export type SelectionRequest = {
    * `read` says so. A `read` by filters sends no request for this.
    */
   purpose: SelectionPurpose;
-  /** Uids, names, paths and globs, and what `expand` knows. */
-  ids: readonly string[];
+  /**
+   * Uids, names, paths and globs, and what `expand` knows. Undefined if only the filters count, none of which stands for
+   * all assets: only a user who sees the whole list can mean that.
+   */
+  ids: readonly string[] | undefined;
   filters?: AssetFilters;
-  /** True if no filter and no id stand for all assets, which only a user who sees the whole list can mean. */
-  mayBeAll?: boolean;
   /** Number of assets above which the caller refuses: not all of those that match filters are listed then. */
   maxCount?: number | undefined;
   /** True if the caller needs the record of an asset that was named, as the service shows it by itself. */
@@ -110,7 +111,7 @@ export async function selectAssets(
 ): Promise<AssetSelection> {
   const selector = new Selector(library, request, ports);
   const { assets, isNamed } = isByFilters(request) ? await selector.byFilters() : await selector.byIds();
-  if (assets.length === 0 && request.ids.includes('-'))
+  if (assets.length === 0 && request.ids?.includes('-'))
     throw usageError(
       'no ids on stdin',
       'give one uid per line, or JSON lines',
@@ -119,8 +120,7 @@ export async function selectAssets(
   return { assets: await selector.accept(assets), isNamed, unknownCount: selector.unknownCount };
 }
 
-const isByFilters = ({ filters, mayBeAll = false, ids }: SelectionRequest) =>
-  hasFilters(filters) || (mayBeAll && ids.length === 0);
+const isByFilters = ({ filters, ids }: SelectionRequest) => ids === undefined || hasFilters(filters);
 
 export type OneRequest = Omit<SelectionRequest, 'ids' | 'filters'> & {
   id: string | undefined;
@@ -326,8 +326,9 @@ class Selector extends Finder {
     const chosen = new Map<string, SelectedAsset>();
     const add = (asset: SelectedAsset) => chosen.set(asset.uid, asset);
     let isNamed = true;
-    if (this.request.ids.length === 0) add(await this.any());
-    for (const id of this.request.ids) {
+    const { ids = [] } = this.request;
+    if (ids.length === 0) add(await this.any());
+    for (const id of ids) {
       if (id === '-') for (const each of await this.#ports.readIds()) add(await this.one(each, true));
       else if (!isGlob(id)) add(await this.one(id));
       else {

@@ -20,8 +20,6 @@ export type LocalStateOptions = {
   pid?: number | undefined;
   /** Use of the database by default. */
   use?: DatabaseUse | undefined;
-  /** True to open the database again after a failure, in a program that runs for long. */
-  reopens?: boolean | undefined;
 };
 
 /** Unfinished uploads, receipts and the history of one directory, or of one process. Each is opened on first use. */
@@ -41,13 +39,14 @@ export class LocalState {
   /** @throws CodedError `state_…` (exit 14) if it cannot be opened */
   database(use = this.#options.use): Promise<StateDatabase> {
     const { directory } = this;
-    const { clock, signal, warn, reopens } = this.#options;
-    this.#database ??= import('../upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
-      directory === undefined ? Opened.openInMemory() : Opened.open(directory, { clock, signal, warn }, use),
-    );
-    if (reopens)
-      this.#database.catch(() => {
-        this.#database = undefined;
+    const { clock, signal, warn } = this.#options;
+    this.#database ??= import('../upload/store/state-database.ts')
+      .then(({ StateDatabase: Opened }) =>
+        directory === undefined ? Opened.openInMemory() : Opened.open(directory, { clock, signal, warn }, use),
+      )
+      .catch((error) => {
+        this.#database = undefined; // the next use opens it again
+        throw error;
       });
     return this.#database;
   }

@@ -83,14 +83,7 @@ export class PageSelections {
     if (isTotalKnown && this.#resolved?.key === key) return this.#resolved.assets;
     // The list ends at its total: with one more asked for, an empty page would be read. The newest tells if one came since.
     const maxCount = isTotalKnown && state.total ? state.total - 1 : undefined;
-    const request = {
-      collection: 'assets',
-      purpose: 'read',
-      ids: [],
-      filters: query,
-      mayBeAll: true,
-      maxCount,
-    } as const;
+    const request = { collection: 'assets', purpose: 'read', ids: undefined, filters: query, maxCount } as const;
     const { assets } = await selectAssets(this.#library, { ...request, verb: 'browse' }, this.#ports);
     const records = assets.map(({ uid, record }) => record ?? { uid });
     const times = records.flatMap(({ created_at }) => parseTimestamp(created_at) ?? []);

@@ -92,7 +92,7 @@ export class QueueRun implements BatchRun {
 
   get result(): RunResult {
     const { signal } = this.#deps;
-    const abortReason = signal?.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
+    const abortReason = signal.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
     return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
@@ -112,7 +112,7 @@ export class QueueRun implements BatchRun {
 
   /** Reports the outcome of each queued file, while `queueAll` runs and until all files have one. */
   async #followWhile(queueAll: () => Promise<void>): Promise<void> {
-    const { api, signal = new AbortController().signal, onEvent } = this.#deps;
+    const { api, signal, onEvent } = this.#deps;
     const { clock } = api.transport;
     const onOutcome = (outcome: FileOutcome) => {
       const queued = this.#tracked.get(outcome.jobId as string);
@@ -144,7 +144,7 @@ export class QueueRun implements BatchRun {
   /** Queues the files in batches while the directories are still read, so that memory does not grow with the files. */
   async #queueAll(candidates: Candidates): Promise<void> {
     // A sync finds moved files by comparing all of them.
-    const size = this.#deps.mirror ? Number.POSITIVE_INFINITY : batchSize;
+    const size = this.#deps.mirror === undefined ? batchSize : Number.POSITIVE_INFINITY;
     const batch: UploadFile[] = [];
     for await (const file of candidates) {
       batch.push(file);
@@ -157,7 +157,7 @@ export class QueueRun implements BatchRun {
   }
 
   get #isOver(): boolean {
-    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
+    return this.#stopReason !== undefined || this.#deps.signal.aborted;
   }
 
   async #queueBatch(batch: readonly UploadFile[]): Promise<void> {
@@ -224,7 +224,7 @@ export class QueueRun implements BatchRun {
   /** Returns true if a sync has moved the asset of a file on, since it was renamed. The queue does not know that. */
   async #wasRenamed({ key }: QueuedTask, { asset_uid: assetUid }: TaskResult): Promise<boolean> {
     const { mirror, receipts } = this.#deps;
-    const receipt = mirror && (await receipts?.findByAsset(assetUid));
+    const receipt = mirror === undefined ? undefined : await receipts?.findByAsset(assetUid);
     return receipt !== undefined && (receipt.realPath !== key?.realPath || receipt.folder !== key.folder);
   }
 

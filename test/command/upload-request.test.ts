@@ -37,7 +37,14 @@ beforeEach(() => {
     force: false,
     sync: false,
     settings: { ...defaultSettings, transfers: 1 },
-    sources: { roots: [] },
+    ...{
+      filesFrom: undefined,
+      manifest: undefined,
+      encoding: undefined,
+      nameTemplate: undefined,
+      resultsFile: undefined,
+    },
+    ...{ tags: [], roots: [] },
     pruneLimit: undefined,
     queue: undefined,
     preview: false,
@@ -147,8 +154,7 @@ it('runUpload returns the error to exit with, and the upload can be listed, resu
   const listUploads = () => withContext(async (context) => readOutcome(await runList(context, false)));
   const [{ id }] = (await listUploads()).records;
   const { records } = await withContext(async (context) => {
-    const { settings } = request;
-    return readOutcome(await runResume(context, { id, all: false, settings, progress: 'none' }));
+    return readOutcome(await runResume(context, { ...request, id, all: false }));
   });
   expect(records).toMatchObject([{ outcome: 'uploaded', verified: true }]);
   expect((await listUploads()).records).toEqual([]);

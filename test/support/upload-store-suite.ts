@@ -97,9 +97,11 @@ async function uploadOnce(
   const notices: string[] = [];
   const orphans: Orphan[] = [];
   const emptyAssets: Orphan[] = [];
+  const { signal } = new AbortController();
   const openSource = (from: string) => FileSource.open(from, new OwnFiles({}));
   const decider = new Decider(defaultSettings, {
-    ...{ api, receipts },
+    ...{ api, receipts, signal },
+    comparison: { library: { folders: () => Promise.reject(new Error('no folder is compared')) } },
     store: 'list' in store ? (store as ListableUploadStore) : undefined,
     workspace: '',
     mark: 0,
@@ -113,6 +115,7 @@ async function uploadOnce(
       api,
       store,
       receipts,
+      signal,
       profile: 'none',
       firstCreation: new FirstCreation(),
       // As the worker does, whose store has one entry.

@@ -38,6 +38,7 @@ it('a run that fails waits until its pending receipt updates are written', async
       receipts: receipts as never,
       store: undefined as never,
       profile: 'none',
+      signal: new AbortController().signal,
       openSource: notCalled,
       confirmNewAsset: notCalled,
       onEvent: () => {},

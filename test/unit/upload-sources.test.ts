@@ -62,6 +62,7 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
       api: new Api(own, {}),
       store,
       profile: 'none',
+      signal: new AbortController().signal,
       firstCreation: new FirstCreation(),
       onEvent: () => {},
       decide: async (subject) => (await decideByEntry(subject, sendNew, store)) ?? sendNew,

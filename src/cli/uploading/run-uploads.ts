@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { CodedError, usageError } from '../../client/errors.ts';
-import type { FileMover } from '../../client/upload/batch/file-mover.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
 import { type RunFiles, startUploads } from '../../client/upload/batch/start-uploads.ts';
-import type { FollowPorts, UploadPorts } from '../../client/upload/batch/upload-ports.ts';
-import type { Mirror } from '../../client/upload/decide/matcher.ts';
+import type { PlanPorts, UploadPorts } from '../../client/upload/batch/upload-ports.ts';
+import type { DecideNotice } from '../../client/upload/decide/decision.ts';
 import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
+import type { FileEvent, RunEvent } from '../../client/upload/session/events.ts';
 import {
   createOutcome,
   type FileOutcome,
@@ -14,40 +14,28 @@ import {
 } from '../../client/upload/session/file-outcome.ts';
 import type { FileChooser } from '../../client/upload/sources/file-chooser.ts';
 import { Spool } from '../../client/upload/sources/spool.ts';
-import { type FolderResolver, fileAt } from '../../client/upload/sources/upload-file.ts';
-import type { Receipts } from '../../client/upload/store/receipts.ts';
+import { fileAt } from '../../client/upload/sources/upload-file.ts';
 import { pluralize } from '../../shared/figures.ts';
 import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { withHint } from '../error-hints.ts';
-import { createProgress, type ProgressDisplay, type ProgressMode } from '../progress/progress.ts';
+import { createProgress, type ProgressDisplay } from '../progress/progress.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { formatPlan, reportDecideNotice, warnOfSlowUpload } from './plan-view.ts';
 import { presentRun } from './run-view.ts';
 import type { UploadSources } from './sources.ts';
+import type { RunRequest } from './upload-options.ts';
 import { saveLastUpload } from './upload-record.ts';
 
-/** An upload run as a command asks for it: what the user asked for, where it goes, and how it is shown. */
-export type RunRequest = {
-  settings: UploadSettings;
-  workspace: string;
+/** The run of a command before it starts: its files, what they are decided by, and what is done before and after them. */
+export type PreparedRun = {
   sources: UploadSources;
-  folders: FolderResolver;
-  receipts: Receipts | undefined;
-  mirror?: Mirror | undefined;
-  mover?: FileMover | undefined;
+  ports: PlanPorts;
   createRun?: RunFiles['createRun'];
   /** Inputs that identify the run when the command is repeated (see `markIdOf`). */
   identity: readonly string[];
-  /** Describes changes of assets for the history. */
-  follow: FollowPorts;
-  progress: ProgressMode;
-  verbose: boolean;
-  resultsFile?: string | undefined;
   /** True if all files go to one folder, regardless of their directories. */
-  isFlat?: boolean;
-  /** True for a run that has no end, of which no plan is printed, and which asks nothing. */
-  isEndless?: boolean;
+  isFlat: boolean;
   /** Asks whether to create missing folders. Called when all files are known, before the first upload. */
   confirmFolders?: (() => Promise<void>) | undefined;
   /** Called with the id of the newest receipt at the start of the run, after all files were uploaded. Returns an error to end with. */
@@ -60,12 +48,13 @@ export type RunRequest = {
 const minFilesForPlan = 20;
 const lastUploadIntervalMs = 1_000;
 
-export async function runUploads(context: Context, request: RunRequest) {
-  const { sources, onComplete, progress: mode, verbose, resultsFile } = request;
+export async function runUploads(context: Context, request: RunRequest, prepared: PreparedRun) {
+  const { progress: mode, verbose, resultsFile } = request;
   const { timeoutMs } = request.settings;
+  const { sources, onComplete } = prepared;
   const { transport } = await context.api();
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
-  const { run, close } = await startRun(context, request, progress);
+  const { run, close } = await startRun(context, request, prepared, progress);
   return presentRun(context, run, {
     progress,
     verbose,
@@ -74,7 +63,7 @@ export async function runUploads(context: Context, request: RunRequest) {
     // A function, because a directory is read during the run.
     unsent: () => unsentFiles(sources.chooser),
     emptySources: () => emptySourcesOf(sources),
-    nextStep: (isOne) => (timeoutMs === undefined ? (request.nextStep ?? defaultNextStep)(isOne) : undefined),
+    nextStep: (isOne) => (timeoutMs === undefined ? (prepared.nextStep ?? defaultNextStep)(isOne) : undefined),
     close,
     onEnd: async (isWhole, isIncomplete) => {
       let failure: CodedError | undefined;
@@ -94,21 +83,28 @@ export async function runUploads(context: Context, request: RunRequest) {
 }
 
 /** Starts a run. Its result is shown by the caller, who calls `close` after the last outcome. */
-export async function startRun(context: Context, request: RunRequest, progress: ProgressDisplay) {
+export async function startRun(
+  context: Context,
+  { settings }: RunRequest,
+  prepared: PreparedRun,
+  progress: ProgressDisplay,
+) {
   const { transport } = await context.api();
-  transport.connection.rateLimiter.reserve = request.settings.reserveRequests;
+  transport.connection.rateLimiter.reserve = settings.reserveRequests;
   const finished = new AbortController();
   const lastUpload = createLastUploadSaver(context);
   const ports: UploadPorts = {
-    ...(await createPorts(context, request, progress)),
-    signal: runSignal(context, request.settings.stopAt, finished.signal),
+    ...prepared.ports,
+    ...(await createPorts(context, progress)),
+    signal: runSignal(context, settings.stopAt, finished.signal),
+    onPlan: (plan, isComplete) => printPlan(context, settings, prepared, plan, { progress, isComplete }),
     onUploaded: lastUpload.onUploaded,
   };
-  const { settings, identity, createRun, sources } = request;
+  const { identity, createRun, sources } = prepared;
   const run = await startUploads(settings, ports, { files: sources.files(), identity, createRun });
   const close = async () => {
     finished.abort();
-    await request.sources.close();
+    await sources.close();
     await lastUpload.save();
   };
   return { run, close };
@@ -132,15 +128,20 @@ const defaultNextStep = (isOne: boolean) =>
     ? 'the asset is processing; next: mediactl wait @last, then mediactl play @last'
     : 'the assets are processing; to wait until they are ready: mediactl wait';
 
-/** Returns what the command line adds to an upload run. */
-async function createPorts(context: Context, request: RunRequest, progress: ProgressDisplay): Promise<UploadPorts> {
-  const { terminal, stateDir } = context;
-  const { workspace, receipts, sources, folders, mirror, mover, follow } = request;
+/** Returns what the files of each run of the command line are decided by. */
+export async function decidePorts(context: Context, { open }: UploadSources) {
   const library = await context.library();
   return {
-    ...{ api: library.api, workspace, comparison: { library }, receipts, folders, mirror, mover, follow },
+    ...{ api: library.api, comparison: { library }, openSource: open, signal: context.signal },
+    onDecideNotice: (notice: DecideNotice) => reportDecideNotice(context, notice),
+  };
+}
+
+/** Returns what each run of the command line uploads with. */
+async function createPorts(context: Context, progress: ProgressDisplay) {
+  const { terminal, stateDir } = context;
+  return {
     store: await context.state.uploads(),
-    onDecideNotice: (notice) => reportDecideNotice(context, notice),
     stdin: {
       spool: new Spool(stateDir),
       open: () => {
@@ -150,14 +151,10 @@ async function createPorts(context: Context, request: RunRequest, progress: Prog
       },
     },
     profile: (await context.account()).profile,
-    onEvent: (event) => progress.show(withHint(event, context.terminal.redactor.profile)),
-    openSource: sources.open,
-    onPlan: async (plan, isComplete) => {
-      if (!request.isEndless) await printPlan(context, request, plan, { progress, isComplete });
-    },
-    confirmNewAsset: async (refusal, assetUids) => {
+    onEvent: (event: FileEvent | RunEvent) => progress.show(withHint(event, context.terminal.redactor.profile)),
+    confirmNewAsset: async (refusal: CodedError, assetUids: readonly string[]) => {
       if (context.settings.yes) return;
-      if (!terminal.isInteractive || request.isEndless) throw refusal;
+      if (!terminal.isInteractive) throw refusal;
       const { reason } = refusal.explanation;
       progress.close();
       if (reason) terminal.emit(reason);
@@ -207,7 +204,8 @@ function runSignal({ clock, signal }: Context, stopAt: UploadSettings['stopAt'],
 
 async function printPlan(
   context: Context,
-  { settings, sources, isFlat, confirmFolders, createRun, onComplete }: RunRequest,
+  settings: UploadSettings,
+  { sources, isFlat, confirmFolders, createRun, onComplete }: PreparedRun,
   plan: Plan,
   { progress, isComplete }: { progress: ProgressDisplay; isComplete: boolean },
 ): Promise<void> {

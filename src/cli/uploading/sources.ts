@@ -20,17 +20,20 @@ import { collect } from '../command.ts';
 import type { Context } from '../context.ts';
 import { readInput } from '../terminal/input.ts';
 import type { RemoteSources } from './remote-sources.ts';
+import type { RunRequest } from './upload-options.ts';
 
-export type SourceOptions = {
-  filesFrom?: string | undefined;
-  manifest?: string | undefined;
+/** A run, and the sources of its files as the user named them. */
+export type SourceRequest = RunRequest & {
+  /** Paths, globs and URLs. */
+  inputs: readonly string[];
+  filesFrom: string | undefined;
+  manifest: string | undefined;
   /** Name of the encoding of `filesFrom` or `manifest`; undefined for UTF-8 or UTF-16. */
-  encoding?: string | undefined;
-  resultsFile?: string | undefined;
+  encoding: string | undefined;
   /** Name of each asset, with placeholders (`expandName`). */
-  nameTemplate?: string | undefined;
+  nameTemplate: string | undefined;
   /** Tags of each asset. */
-  tags?: readonly string[];
+  tags: readonly string[];
   /** Directories that no local file may be outside of, with links resolved; empty to allow all. */
   roots: readonly string[];
 };
@@ -50,21 +53,18 @@ export type UploadSources = {
 };
 
 /** @throws CodedError `usage` (exit 2) if there are no inputs, or if a list cannot be read */
-export async function openSources(
-  context: Context,
-  given: readonly string[],
-  options: SourceOptions,
-  choice: FileChoice,
-): Promise<UploadSources> {
-  const metadata = await readManifest(context, given, options);
-  const inputs = [...given, ...(await readPathList(context, options)), ...metadata.keys()];
+export async function openSources(context: Context, request: SourceRequest): Promise<UploadSources> {
+  const { inputs: given, resultsFile } = request;
+  const { choice } = request.settings;
+  const metadata = await readManifest(context, request);
+  const inputs = [...given, ...(await readPathList(context, request)), ...metadata.keys()];
   assertInputs(inputs, choice);
   const own = context.ownFiles;
-  if (options.resultsFile !== undefined) own.assertForeign(options.resultsFile);
+  if (resultsFile !== undefined) own.assertForeign(resultsFile);
   const chooser = new FileChooser(choice, {
     own,
     names: choiceNames,
-    outputPath: await manifestOutPath(options, inputs),
+    outputPath: await manifestOutPath(request, inputs),
     mayRepeat: inputs.length > 1 || inputs.some(isGlob),
     onRepeated: ({ path, source }) => {
       if (metadata.has(source)) throw usageError(`the manifest lists ${path} twice`);
@@ -74,7 +74,7 @@ export async function openSources(
   const typed = new Set(given);
   const local = inputs.filter((path) => !isRemote(path));
   const walk = await findLocalFiles(local, chooser, (path) => typed.has(path));
-  const assertInRoots = await createRootCheck(context, options.roots);
+  const assertInRoots = await createRootCheck(context, request.roots);
   const remotes = local.length < inputs.length ? await openRemotes(context, inputs, chooser) : undefined;
   return {
     inputs,
@@ -82,7 +82,7 @@ export async function openSources(
     hasDirectories: walk.hasDirectories || (remotes?.files ?? []).some(({ relativeDir }) => relativeDir !== ''),
     hasFolders: [...metadata.values()].some(({ folder }) => folder !== undefined),
     async *files() {
-      const addMetadata = createMetadataAdder(metadata, options);
+      const addMetadata = createMetadataAdder(metadata, request);
       for (const files of [walk.files(), remotes?.files ?? []]) for await (const file of files) yield addMetadata(file);
     },
     open: async (path, realPath) => {
@@ -152,7 +152,7 @@ async function openRemotes(context: Context, inputs: readonly string[], chooser:
  * Returns a function that adds the metadata of options and manifest to each file. The manifest wins, but for tags, which
  * are added. A name of the manifest is for one file only.
  */
-function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>, { nameTemplate, tags = [] }: SourceOptions) {
+function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>, { nameTemplate, tags }: SourceRequest) {
   const named = new Set<string>();
   const withOptions = (file: UploadFile): UploadFile => {
     if (nameTemplate === undefined && tags.length === 0) return file;
@@ -176,12 +176,11 @@ function createMetadataAdder(metadata: ReadonlyMap<string, UserMetadata>, { name
 /** Reads the --manifest file, and maps paths to the metadata for their files. */
 async function readManifest(
   context: Context,
-  given: readonly string[],
-  { manifest, filesFrom, encoding }: SourceOptions,
+  { inputs, manifest, filesFrom, encoding }: SourceRequest,
 ): Promise<Map<string, UserMetadata>> {
   const about = new Map<string, UserMetadata>();
   if (manifest === undefined) return about;
-  if (given.length > 0 || filesFrom !== undefined)
+  if (inputs.length > 0 || filesFrom !== undefined)
     throw usageError('--manifest cannot be combined with paths or --files-from', 'list all files in the manifest');
   const { parseManifest } = await import('../../client/upload/sources/manifest.ts');
   for (const entry of await parseManifest(await readInput(context.terminal, manifest), encoding)) {
@@ -197,7 +196,7 @@ async function readManifest(
  * @throws CodedError `usage` (exit 2) if the file is also an input
  */
 async function manifestOutPath(
-  { manifest, resultsFile, filesFrom }: SourceOptions,
+  { manifest, resultsFile, filesFrom }: SourceRequest,
   named: readonly string[],
 ): Promise<string | undefined> {
   if (resultsFile === undefined) return undefined;
@@ -217,7 +216,7 @@ async function manifestOutPath(
 /** Maximum length of a line. No path (PATH_MAX is 4,096 bytes) or signed URL should be longer. */
 const maxPathLength = 16_384;
 
-async function readPathList({ terminal }: Context, { filesFrom: path, encoding }: SourceOptions): Promise<string[]> {
+async function readPathList({ terminal }: Context, { filesFrom: path, encoding }: SourceRequest): Promise<string[]> {
   if (path === undefined) return [];
   const parts = await toUtf8(await readInput(terminal, path), path === '-' ? 'stdin' : path, encoding);
   const paths = Buffer.concat([...parts()])

@@ -4,7 +4,18 @@ import { defaultSettings, type UploadSettings } from '../../client/upload/decide
 import type { Shard } from '../../client/upload/sources/upload-file.ts';
 import { maxChunkBytes, maxChunkSize } from '../../contract/tus.ts';
 import type { Context } from '../context.ts';
+import type { ProgressMode } from '../progress/progress.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
+
+/** What a command asks of an upload run: how the files are uploaded, and how that is shown. */
+export type RunRequest = {
+  settings: UploadSettings;
+  progress: ProgressMode;
+  /** True to list every file, not only those that failed. */
+  verbose: boolean;
+  /** File that the result of each file is written to, too. */
+  resultsFile: string | undefined;
+};
 
 type UploaderFlags = {
   existing?: UploadSettings['existing'] | undefined;

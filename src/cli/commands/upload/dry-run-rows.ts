@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import type { CodedError } from '../../../client/errors.ts';
 import { keptResult, plannedKindOf } from '../../../client/upload/batch/plan.ts';
 import { type Decision, type FollowingChange, hasChange } from '../../../client/upload/decide/decision.ts';
+import type { DecidePorts } from '../../../client/upload/decide/matcher.ts';
 import { isBelow } from '../../../client/upload/decide/missing-files.ts';
 import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
 import { loadContentTypes, type UploadFile, userMetadataOf } from '../../../client/upload/sources/upload-file.ts';
@@ -11,7 +12,6 @@ import { paths } from '../../../contract/paths.ts';
 import { plannedOutcomes } from '../../../shared/upload-outcomes.ts';
 import type { Context } from '../../context.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import type { RunRequest } from '../../uploading/run-uploads.ts';
 
 export type PlannedFile = OutputRecord<'upload-dry-run'>;
 
@@ -34,7 +34,11 @@ export const emptyRow = (path: string, outcome: PlannedFile['outcome'], workspac
 });
 
 /** Creates a function that returns the record of a decided file. */
-export async function createRows(context: Context, { folders, settings, workspace, mirror }: RunRequest) {
+export async function createRows(
+  context: Context,
+  settings: UploadSettings,
+  { folders, workspace, mirror }: DecidePorts,
+) {
   const { about: defaults } = settings;
   const { baseUrl } = await context.account();
   const contentTypeOf = await loadContentTypes();
@@ -47,12 +51,14 @@ export async function createRows(context: Context, { folders, settings, workspac
     const path = folder ? paths.folder(workspace, folder.uid) : paths.item('assets', decision.receipt.assetUid);
     return { method: 'PATCH', url: new URL(path, baseUrl).href };
   };
-  const real = mirror && (await realpath(mirror.directory));
+  const real = mirror === undefined ? undefined : await realpath(mirror);
   /** Returns the path that a renamed file had, as the user would give it. */
   const oldPathOf = (decision: Decision) => {
     if (decision.action !== 'keep' || decision.outcome !== 'moved') return null;
     const { realPath } = decision.receipt;
-    return mirror && real && isBelow(realPath, real) ? join(mirror.directory, relative(real, realPath)) : realPath;
+    return mirror !== undefined && real !== undefined && isBelow(realPath, real)
+      ? join(mirror, relative(real, realPath))
+      : realPath;
   };
   return (file: UploadFile, decision: Decision): PlannedFile => {
     const kind = plannedKindOf(decision);

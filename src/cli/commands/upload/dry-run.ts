@@ -1,11 +1,9 @@
 import { addToPlan, decideFiles, emptyPlan, markIdOf } from '../../../client/upload/batch/plan.ts';
 import { Decider } from '../../../client/upload/decide/decide.ts';
 import type { Decision, LocalRecord } from '../../../client/upload/decide/decision.ts';
-import type { DecidePorts } from '../../../client/upload/decide/matcher.ts';
 import { leftOutPath } from '../../../client/upload/sources/file-chooser.ts';
 import type { UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import type { MovedReceipt } from '../../../client/upload/store/receipt-moves.ts';
-import type { ListableUploadStore } from '../../../client/upload/store/upload-store.ts';
 import { paths } from '../../../contract/paths.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { displayText, escapeControls } from '../../../shared/sanitize.ts';
@@ -14,9 +12,9 @@ import { hintOf } from '../../error-hints.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
-import { formatPlan, reportDecideNotice, warnOfSlowUpload } from '../../uploading/plan-view.ts';
+import { formatPlan, warnOfSlowUpload } from '../../uploading/plan-view.ts';
 import { addEmptySources } from '../../uploading/run-summary.ts';
-import { assertHasFiles, emptySourcesOf, type RunRequest, warnOfUnusedFilters } from '../../uploading/run-uploads.ts';
+import { assertHasFiles, emptySourcesOf, type PreparedRun, warnOfUnusedFilters } from '../../uploading/run-uploads.ts';
 import { warnOfLeftOut } from '../../uploading/sources.ts';
 import { truncateLines } from '../confirm-many.ts';
 import { createRows, emptyRow, type PlannedFile } from './dry-run-rows.ts';
@@ -29,22 +27,23 @@ import {
   reportLeftOut,
   splitByLocation,
 } from './prune.ts';
-
-/**
- * @property store unfinished uploads that the run would resume; undefined if there are none
- * @property isQueued true if workers upload the files, which do not know this machine's records
- */
-type PreviewRequest = RunRequest & { store: ListableUploadStore | undefined; isQueued: boolean };
+import type { UploadRequest } from './upload-request.ts';
 
 /** Prints what the run would do with each file, and its totals (`--dry-run`). */
-export async function printDryRun(context: Context, request: PreviewRequest, pruning?: PruneOptions) {
-  const { transport, assets } = await context.api();
-  const { workspace, settings } = request;
+export async function printDryRun(
+  context: Context,
+  request: UploadRequest,
+  prepared: PreparedRun,
+  pruning: PruneOptions | undefined,
+) {
+  const { sources, ports } = prepared;
+  const { transport, assets } = ports.api;
+  const { workspace } = ports;
   const places = new LocationNames(context);
   const rows: PlannedFile[] = [];
   const duplicates = new Map<PlannedFile, { folder: string; name: string }>();
-  const toRow = await createRows(context, request);
-  const { plan, prunable } = await decideFinally(context, request, pruning, (file, decision) => {
+  const toRow = await createRows(context, request.settings, ports);
+  const { plan, prunable } = await decideFinally(context, request, prepared, pruning, (file, decision) => {
     const row = toRow(file, decision);
     rows.push(row);
     if (decision.action === 'keep' && decision.outcome === 'duplicate') duplicates.set(row, decision.receipt);
@@ -57,7 +56,7 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
       ...{ asset_uid: assetUid, folder_uid: folder || null },
       request: { method: 'DELETE', url: new URL(paths.item('assets', assetUid), transport.baseUrl).href },
     });
-  for (const left of request.sources.chooser.leftOut)
+  for (const left of sources.chooser.leftOut)
     rows.push({ ...emptyRow(leftOutPath(left), 'left_out', workspace), left_by: left.by });
   plan.requests += 2 * gone.length; // each asset is looked up first
   const { connection } = transport;
@@ -65,14 +64,14 @@ export async function printDryRun(context: Context, request: PreviewRequest, pru
   const totals = formatPlan(plan, connection.rateLimit, context.clock.now());
   const deleted = gone.length > 0 ? `; would move ${pluralize(gone.length, 'asset')} to the trash` : '';
   context.terminal.info(`dry run: ${totals}${deleted}`);
-  warnOfSlowUpload(context, plan, settings);
+  warnOfSlowUpload(context, plan, request.settings);
   const isHuman = !context.isMachineReadable && !request.verbose;
   const uids = rows.map(({ folder_uid }) => folder_uid ?? undefined);
   if (context.isHumanOutput) await places.load('folders', uids);
   const visibleRows = isHuman ? rows.filter(({ outcome }) => !['skipped', 'left_out'].includes(outcome)) : rows;
   return {
     result: listBy(({ path }: PlannedFile) => path, visibleRows, fileColumns(places), 'nothing to upload'),
-    failure: addEmptySources(undefined, emptySourcesOf(request.sources)),
+    failure: addEmptySources(undefined, emptySourcesOf(sources)),
   };
 }
 
@@ -94,26 +93,20 @@ async function listPrunable(context: Context, pruning?: PruneOptions, prunable?:
 /** Decides all files as the run would, which reads those whose content may show that they are uploaded. */
 async function decideFinally(
   context: Context,
-  request: PreviewRequest,
+  { settings, queue }: UploadRequest,
+  { sources, ports, identity, confirmFolders }: PreparedRun,
   pruning: PruneOptions | undefined,
   onFile: (file: UploadFile, decision: Decision) => void,
 ) {
-  const { sources, settings, workspace, folders, mirror, receipts, store } = request;
+  const { workspace, receipts } = ports;
   const { chunkBytes } = settings;
   const { baseUrl } = await context.account();
-  const markId = markIdOf(baseUrl, { workspace, identity: request.identity });
+  const markId = markIdOf(baseUrl, { workspace, identity });
   const startMark = (await receipts?.findMark(markId)) ?? Number.MAX_SAFE_INTEGER;
   const { signal } = context;
-  const ports: DecidePorts = {
-    ...{ workspace, folders, mirror, receipts, store },
-    comparison: { library: await context.library() },
-    api: await context.api(),
-    mark: startMark,
-    openSource: sources.open,
-    signal,
-    onDecideNotice: (notice) => reportDecideNotice(context, notice),
-  };
-  const decider = new Decider(settings, ports, !request.isQueued);
+  // Workers do not know this machine's records.
+  const store = queue ? undefined : await context.state.uploadsIfAny();
+  const decider = new Decider(settings, { ...ports, mark: startMark, store }, !queue);
   const plan = emptyPlan();
   const moved: MovedReceipt[] = [];
   const addMoved = (decision: Decision) => {
@@ -139,7 +132,7 @@ async function decideFinally(
     await sources.close();
   }
   assertHasFiles(plan, sources, settings);
-  await request.confirmFolders?.();
+  await confirmFolders?.();
   warnOfLeftOut(context, sources.chooser);
   const adopted = records.flatMap((each) => (each.record === 'adopted' ? [each.receipt] : []));
   const prunable = pruning && receipts && (await planPrune(context, pruning, { receipts, startMark, moved, adopted }));

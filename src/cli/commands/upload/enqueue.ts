@@ -8,18 +8,25 @@ import { Roots } from '../../../queue/roots.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { confirm } from '../../terminal/prompt.ts';
-import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { type PreparedRun, runUploads } from '../../uploading/run-uploads.ts';
+import type { RunRequest } from '../../uploading/upload-options.ts';
 import { openQueue, queueCommand, warnOfQueueState } from '../queue-access.ts';
+import type { QueueChoice } from './upload-request.ts';
 
 /** Queues files for the workers (`--queue`). With `--wait`, reports each file's outcome. */
-export async function enqueue(context: Context, address: QueueAddress, roots: readonly string[], request: RunRequest) {
-  const { sources } = request;
+export async function enqueue(
+  context: Context,
+  { address, roots }: QueueChoice,
+  request: RunRequest,
+  prepared: PreparedRun,
+) {
+  const { sources } = prepared;
   const queue = await openWithRoots(context, address, roots, sources.inputs).catch(async (error) => {
     await sources.close();
     throw error;
   });
-  return runUploads(context, {
-    ...request,
+  return runUploads(context, request, {
+    ...prepared,
     createRun: (settings, ports) =>
       new QueueRun(queue.client, queue.roots, settings, { ...ports, wrapQueueing: withFrequentCollection }),
     nextStep: () => `to watch the workers: ${queueCommand(context, address, 'watch')}`,

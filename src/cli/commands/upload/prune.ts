@@ -81,7 +81,7 @@ type ReceiptsAtStart = {
  */
 export async function planPrune(
   context: Context,
-  { directory, top, workspace, chooser }: Omit<PruneOptions, 'limit'>,
+  { directory, top, workspace, chooser }: PruneOptions,
   { receipts, startMark, moved = [], adopted }: ReceiptsAtStart,
 ): Promise<PrunePlan> {
   const api = await context.api();

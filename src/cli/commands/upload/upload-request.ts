@@ -13,10 +13,10 @@ import { existingChoices } from '../../../shared/file-evidence.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
 import { collect, type FlagsOf, listedHeading, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { type ProgressMode, progressModes } from '../../progress/progress.ts';
+import { progressModes } from '../../progress/progress.ts';
 import { parseDuration, parseMoment } from '../../settings/units.ts';
 import { type LogFormat, logFormatOption } from '../../uploading/run-log.ts';
-import { addChoiceOptions, isRclone, isRemote, type SourceOptions } from '../../uploading/sources.ts';
+import { addChoiceOptions, isRclone, isRemote, type SourceRequest } from '../../uploading/sources.ts';
 import {
   limitRateOption,
   parseLimitRate,
@@ -134,11 +134,13 @@ const addSharedOptions = <Args extends unknown[], Options extends OptionValues>(
 type UploadFlags = ReturnType<ReturnType<typeof addSharedOptions<[], Record<never, never>>>['opts']> &
   Partial<FlagsOf<typeof addListOptions> & FlagsOf<typeof addMirrorOptions>>;
 
-export type UploadRequest = {
-  settings: UploadSettings;
-  /** Paths, globs and URLs as the user entered them. */
-  inputs: readonly string[];
-  sources: SourceOptions;
+/** A queue whose workers upload the files, and the named directories of the files. */
+export type QueueChoice = { address: QueueAddress; roots: readonly string[] };
+
+/** How to follow a directory. @property minAgeMs time for which a file must stand still */
+export type WatchChoice = { minAgeMs: number; logFormat: LogFormat | undefined };
+
+export type UploadRequest = SourceRequest & {
   /** Uid or path of the folder that all files go to or below. */
   folder: string;
   /** True to upload a directory to folders like those on disk, and false to upload it to one folder. */
@@ -151,16 +153,14 @@ export type UploadRequest = {
   sync: boolean;
   /** Number of assets that --prune may move to the trash; undefined without --prune. */
   pruneLimit: WriteLimit | undefined;
-  /** Queue whose workers upload the files, and its named directories; undefined to upload from here. */
-  queue: { address: QueueAddress; roots: readonly string[] } | undefined;
-  /** How to follow the directory; undefined for one run. */
-  watch: { minAgeMs: number; logFormat: LogFormat | undefined } | undefined;
+  /** Undefined to upload from here. */
+  queue: QueueChoice | undefined;
+  /** Undefined for one run. */
+  watch: WatchChoice | undefined;
   /** Directory to move uploaded files to; undefined to leave them. */
   moveTo: string | undefined;
   /** True to show what the run would do with each file, and to upload nothing. */
   preview: boolean;
-  progress: ProgressMode;
-  verbose: boolean;
 };
 
 /**
@@ -201,15 +201,13 @@ export async function parseUploadRequest(
     watch: parseWatch(flags),
     moveTo: flags.moveTo,
     settings: parseSettings(context, flags, !sync && (await isOneFile(inputs, isListed))),
-    sources: {
-      filesFrom: flags.filesFrom,
-      manifest: flags.manifest,
-      encoding: flags.encoding,
-      resultsFile: flags.results,
-      tags: parseTagOption('--tag', flags.tag),
-      roots: queue ? [] : flags.root,
-      nameTemplate: isTemplate(flags.name) ? flags.name : undefined,
-    },
+    filesFrom: flags.filesFrom,
+    manifest: flags.manifest,
+    encoding: flags.encoding,
+    tags: parseTagOption('--tag', flags.tag),
+    roots: queue ? [] : flags.root,
+    nameTemplate: isTemplate(flags.name) ? flags.name : undefined,
+    resultsFile: flags.results,
     progress: flags.progress,
     verbose: flags.verbose ?? false,
   };
@@ -299,7 +297,7 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
     );
 }
 
-const parseWatch = ({ watch, minAge = watchAge, logFormat }: UploadFlags): UploadRequest['watch'] =>
+const parseWatch = ({ watch, minAge = watchAge, logFormat }: UploadFlags): WatchChoice | undefined =>
   watch ? { minAgeMs: parseDuration('--min-age', minAge), logFormat } : undefined;
 
 /** @throws CodedError `usage` (exit 2) */

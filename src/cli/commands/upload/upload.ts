@@ -5,6 +5,7 @@ import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts
 import { isLibraryPath, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import { isDirectory } from '../../../client/local-path.ts';
 import { FileMover } from '../../../client/upload/batch/file-mover.ts';
+import type { PlanPorts } from '../../../client/upload/batch/upload-ports.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
 import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
@@ -16,7 +17,7 @@ import { fetchFolderTree, missingFolderHint, resolveFolder, warnOfOtherCase } fr
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { findReceipts, openReceipts } from '../../uploading/receipts.ts';
-import { type RunRequest, runUploads } from '../../uploading/run-uploads.ts';
+import { decidePorts, type PreparedRun, runUploads } from '../../uploading/run-uploads.ts';
 import { isRemote, openSources, type UploadSources } from '../../uploading/sources.ts';
 import type { PruneOptions } from './prune.ts';
 import {
@@ -67,48 +68,43 @@ export const sync: CommandDefinition = (command, run) => {
 };
 
 export async function runUpload(context: Context, request: UploadRequest): Promise<CommandOutcome> {
-  const { queue, preview, pruneLimit } = request;
-  const sources = await openSources(context, request.inputs, request.sources, request.settings.choice);
-  const { run, target } = await prepareRun(context, request, sources).catch(async (error) => {
+  const { queue, watch, pruneLimit } = request;
+  const sources = await openSources(context, request);
+  const prepared = await prepareRun(context, request, sources).catch(async (error) => {
     await sources.close();
     throw error;
   });
-  const pruning: PruneOptions | undefined = pruneLimit && { ...target, limit: pruneLimit };
+  const { workspace, receipts } = prepared.ports;
+  const pruning: PruneOptions | undefined = pruneLimit && {
+    ...{ directory: request.inputs[0] ?? '', top: request.folder, workspace },
+    ...{ chooser: sources.chooser, limit: pruneLimit },
+  };
   if (pruning) pruning.chooser.remember();
-  if (preview) {
+  if (request.preview) {
     const { printDryRun } = await import('./dry-run.ts');
-    const store = queue ? undefined : await context.state.uploadsIfAny();
-    return printDryRun(context, { ...run, store, isQueued: queue !== undefined }, pruning);
+    return printDryRun(context, request, prepared, pruning);
   }
   if (queue) {
     const { enqueue } = await import('./enqueue.ts');
-    return enqueue(context, queue.address, queue.roots, run);
+    return enqueue(context, queue, request, prepared);
   }
-  if (request.watch) {
+  if (watch) {
     const { watchDirectory } = await import('./watch.ts');
-    return watchDirectory(
-      context,
-      {
-        ...request.watch,
-        openSources: () => openSources(context, request.inputs, request.sources, request.settings.choice),
-      },
-      run,
-    );
+    return watchDirectory(context, watch, request, prepared);
   }
-  if (!pruning) return runUploads(context, run);
-  return runUploads(context, {
-    ...run,
+  if (!pruning) return runUploads(context, request, prepared);
+  return runUploads(context, request, {
+    ...prepared,
     onComplete: async (startMark) => {
       const { pruneMissing } = await import('./prune.ts');
-      return pruneMissing(context, pruning, { receipts: run.receipts, startMark });
+      return pruneMissing(context, pruning, { receipts, startMark });
     },
   });
 }
 
-/** Resolves workspace and folders, opens the receipts, and returns the run and the directory that it syncs. */
-async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources) {
+/** Resolves workspace and folders, and opens the receipts. */
+async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources): Promise<PreparedRun> {
   const { inputs, folder: top, mirrorsTree, settings, sync, preview, force } = request;
-  const { resultsFile } = request.sources;
   const { shard } = settings.choice;
   if (request.queue) assertQueueable(sources.inputs);
   const workspace = await resolveWorkspaceUid(context);
@@ -118,16 +114,14 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
   const absolutePaths = sources.inputs.map((name) =>
     name === '-' || isRemote(name) ? name : resolve(context.host.cwd, name),
   );
-  const target = { directory: inputs[0] ?? '', top, workspace, chooser: sources.chooser };
-  const run: RunRequest = {
+  const ports: PlanPorts = {
+    ...(await decidePorts(context, sources)),
+    ...{ workspace, folders, receipts, mirror: sync ? inputs[0] : undefined },
+    follow: { ...labelOf(request, top, absolutePaths), writer: () => context.writer() },
+  };
+  const run: PreparedRun = {
     sources,
-    folders,
-    receipts,
-    resultsFile,
-    settings,
-    workspace,
-    progress: request.progress,
-    verbose: request.verbose,
+    ports,
     isFlat: !mirrorsTree,
     confirmFolders,
     identity: [
@@ -135,26 +129,24 @@ async function prepareRun(context: Context, request: UploadRequest, sources: Upl
       ...(shard ? [`--shard ${shard.number}/${shard.total}`] : []),
       ...(request.pruneLimit ? ['--prune'] : []),
     ],
-    follow: { ...labelOf(request, top, absolutePaths), writer: () => context.writer() },
   };
-  if (sync) run.mirror = { directory: target.directory };
   if (request.moveTo !== undefined) {
     const isSource = await Promise.all(inputs.map(isDirectory));
     const directories = inputs.filter((_, at) => isSource[at]);
     const needsReady = settings.timeoutMs !== undefined;
-    const deps = { api: await context.api(), workspace, folders, needsReady, minAgeMs: request.watch?.minAgeMs };
+    const deps = { api: ports.api, workspace, folders, needsReady, minAgeMs: request.watch?.minAgeMs };
     if (preview || !receipts) await FileMover.assertUsable(request.moveTo, directories);
-    else run.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
+    else ports.mover = await FileMover.open(request.moveTo, directories, { ...deps, receipts });
   }
-  return { run, target };
+  return run;
 }
 
 /** Returns how the history describes a change of assets to match their files, and the command that decides it again. */
-function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly string[]) {
+function labelOf({ sync, manifest }: UploadRequest, top: string, paths: readonly string[]) {
   const command = sync ? 'sync' : 'upload';
-  const [path, ...others] = sources.manifest === undefined ? paths : ['--manifest', sources.manifest];
-  const name = others.length === 0 && path !== undefined ? basename(path) : (sources.manifest ?? 'several sources');
-  const isCommand = path !== undefined && path !== '-' && (others.length === 0 || sources.manifest !== undefined);
+  const [path, ...others] = manifest === undefined ? paths : ['--manifest', manifest];
+  const name = others.length === 0 && path !== undefined ? basename(path) : (manifest ?? 'several sources');
+  const isCommand = path !== undefined && path !== '-' && (others.length === 0 || manifest !== undefined);
   const words = [command, path ?? '', ...others, top].map(quoteForShell).join(' ');
   return { command, summary: `update assets to match ${name}`, source: isCommand ? `mediactl ${words}` : undefined };
 }
@@ -167,10 +159,10 @@ function labelOf({ sync, sources }: UploadRequest, top: string, paths: readonly 
  */
 async function resolveTargetFolders(
   context: Context,
-  request: Pick<UploadRequest, 'folder' | 'mirrorsTree' | 'createFolders' | 'preview' | 'sync'>,
-  sources: Pick<UploadSources, 'hasFolders' | 'hasDirectories'>,
+  request: UploadRequest,
+  sources: UploadSources,
   receipts: Receipts | undefined,
-): Promise<FolderResolver & Pick<RunRequest, 'confirmFolders'>> {
+): Promise<FolderResolver & { confirmFolders?(): Promise<void> }> {
   const { folder: typed, mirrorsTree, createFolders, preview, sync } = request;
   const canCreate = createFolders || preview || context.terminal.isInteractive;
   const isTree = mirrorsTree && sources.hasDirectories;

@@ -1,4 +1,6 @@
 import { DirectoryWatch } from '../../../client/upload/batch/directory-watch.ts';
+import type { UploadPorts } from '../../../client/upload/batch/upload-ports.ts';
+import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
 import type { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import { fileAt } from '../../../client/upload/sources/upload-file.ts';
 import { pluralize } from '../../../shared/figures.ts';
@@ -6,52 +8,43 @@ import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { createProgress } from '../../progress/progress.ts';
-import { type LogFormat, RunLog } from '../../uploading/run-log.ts';
-import { type RunRequest, startRun } from '../../uploading/run-uploads.ts';
+import { RunLog } from '../../uploading/run-log.ts';
+import { type PreparedRun, startRun } from '../../uploading/run-uploads.ts';
 import { presentRun } from '../../uploading/run-view.ts';
-import type { UploadSources } from '../../uploading/sources.ts';
-
-type DirectoryWatchRequest = {
-  /** Time in milliseconds for which a file must stand still. */
-  minAgeMs: number;
-  logFormat: LogFormat | undefined;
-  /** Opens the directory for one scan. */
-  openSources(): Promise<UploadSources>;
-};
+import { openSources, type SourceRequest } from '../../uploading/sources.ts';
+import type { WatchChoice } from './upload-request.ts';
 
 /** Uploads the new and changed files of a directory until it is stopped, each once it stands still. */
-export async function watchDirectory(context: Context, watch: DirectoryWatchRequest, request: RunRequest) {
+export async function watchDirectory(
+  context: Context,
+  { minAgeMs, logFormat }: WatchChoice,
+  request: SourceRequest,
+  prepared: PreparedRun,
+) {
   const { terminal } = context;
-  const { minAgeMs, logFormat } = watch;
-  await confirmTopFolder(request);
+  await confirmTopFolder(prepared);
   const log = logFormat && new RunLog(context, null, logFormat);
-  const place = `${request.mirror?.directory} -> ${request.folders.pathOf?.(fileAt('')) ?? 'the folder'}`;
+  const { mirror, folders } = prepared.ports;
+  const place = `${mirror} -> ${folders.pathOf?.(fileAt('')) ?? 'the folder'}`;
   const { rateLimiter } = (await context.api()).transport.connection;
   const progress = await createProgress(context, request.progress, {
     budget: () => rateLimiter.budget,
     isEndless: true,
     log,
   });
-  const { run, close } = await startRun(
-    context,
-    {
-      ...request,
-      isEndless: true,
-      createRun: (settings, ports) =>
-        new DirectoryWatch(settings, ports, {
-          minAgeMs,
-          openSources: watch.openSources,
-          onScanned: createScanReport(context),
-          onState: ({ files, bytes, settling }) =>
-            progress.show({
-              event: 'planned',
-              ...{ files_total: files, bytes_total: bytes, files_skipped: 0, files_settling: settling },
-            }),
-          onProblem: (error) => terminal.warn(`${error.message}; ${hintOf(error) ?? 'it is tried again'}`),
+  const createRun = (settings: UploadSettings, ports: UploadPorts) =>
+    new DirectoryWatch(settings, asksNothing(context, ports), {
+      minAgeMs,
+      openSources: () => openSources(context, request),
+      onScanned: createScanReport(context),
+      onState: ({ files, bytes, settling }) =>
+        progress.show({
+          event: 'planned',
+          ...{ files_total: files, bytes_total: bytes, files_skipped: 0, files_settling: settling },
         }),
-    },
-    progress,
-  );
+      onProblem: (error) => terminal.warn(`${error.message}; ${hintOf(error) ?? 'it is tried again'}`),
+    });
+  const { run, close } = await startRun(context, request, { ...prepared, createRun }, progress);
   terminal.info(
     `watching ${escapeControls(place)}; a file is uploaded once it has not changed for ${pluralize(minAgeMs / 1000, 'second')}; Ctrl-C stops`,
   );
@@ -59,9 +52,18 @@ export async function watchDirectory(context: Context, watch: DirectoryWatchRequ
   return { result, failure: () => run.result.stopReason };
 }
 
+/** Returns the ports of a run that has no end: it prints no plan, and asks nothing. */
+const asksNothing = ({ settings }: Context, ports: UploadPorts): UploadPorts => ({
+  ...ports,
+  onPlan: undefined,
+  confirmNewAsset: async (refusal) => {
+    if (!settings.yes) throw refusal;
+  },
+});
+
 /** Asks whether to create the folder before the watch starts, since no question can be asked later. */
-async function confirmTopFolder({ folders, confirmFolders }: RunRequest): Promise<void> {
-  folders.find(fileAt(''));
+async function confirmTopFolder({ ports, confirmFolders }: PreparedRun): Promise<void> {
+  ports.folders.find(fileAt(''));
   await confirmFolders?.();
 }
 

@@ -1,5 +1,6 @@
 import { type Command, Option } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
+import type { PlanPorts } from '../../../client/upload/batch/upload-ports.ts';
 import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
 import { FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
@@ -8,7 +9,7 @@ import { type ActionWrapper, addExamples, type CommandOutcome } from '../../comm
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { listBy, noResult } from '../../output/result.ts';
-import { type ProgressMode, progressModes } from '../../progress/progress.ts';
+import { progressModes } from '../../progress/progress.ts';
 import {
   allUploads,
   chooseUploadId,
@@ -20,9 +21,14 @@ import {
 } from '../../uploading/pending-uploads.ts';
 import { openReceipts } from '../../uploading/receipts.ts';
 import { isNotLocal, recordedFolders, reopenFile, toUploadFile } from '../../uploading/resumed-files.ts';
-import { runUploads } from '../../uploading/run-uploads.ts';
-import { choiceNames } from '../../uploading/sources.ts';
-import { parseUploadOptions, parseWaitTimeout, timeoutOption } from '../../uploading/upload-options.ts';
+import { decidePorts, runUploads } from '../../uploading/run-uploads.ts';
+import { choiceNames, type UploadSources } from '../../uploading/sources.ts';
+import {
+  parseUploadOptions,
+  parseWaitTimeout,
+  type RunRequest,
+  timeoutOption,
+} from '../../uploading/upload-options.ts';
 
 export function resume(command: Command, run: ActionWrapper): void {
   addExamples(command, 'mediactl uploads resume --all', 'mediactl uploads resume 3f2a9c1d5e6b7a80 --wait');
@@ -43,7 +49,8 @@ export function resume(command: Command, run: ActionWrapper): void {
         if (typed && typedAll) throw usageError('an id and --all cannot be used together', whichHint);
         const id = typedAll ? allUploads : await chooseUploadId(context, typed, whichHint, { mayBeAll: true });
         const all = id === allUploads;
-        return runResume(context, { id, all, progress, settings: resumeSettings(context, flags) });
+        const settings = resumeSettings(context, flags);
+        return runResume(context, { id, all, progress, settings, verbose: false, resultsFile: undefined });
       }),
     );
 }
@@ -58,39 +65,32 @@ export const resumeSettings = (context: Context, { existing, wait, timeout }: Re
 const whichHint = 'mediactl uploads resume --all, or an id from mediactl uploads ls';
 
 /** Uploads to finish: all of this account, or the one with an id. */
-export type ResumeRequest = {
-  id: string;
-  all: boolean;
-  settings: UploadSettings;
-  progress: ProgressMode;
-};
+export type ResumeRequest = RunRequest & { id: string; all: boolean };
 
 export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
-  const { all, settings, progress } = request;
+  const { all, settings } = request;
   const entries = await findResumable(context, request);
   if (context.isDryRun(`resume ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
   const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadFile);
   const [first] = entries;
   if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
-  return runUploads(context, {
-    sources: {
-      ...{ inputs: [], hasFolders: false, hasDirectories: false },
-      chooser: new FileChooser(settings.choice, { own: context.ownFiles, names: choiceNames }),
-      files: async function* () {
-        yield* files;
-      },
-      open: (path) => reopenFile(context, path),
-      close: async () => {},
+  const sources: UploadSources = {
+    ...{ inputs: [], hasFolders: false, hasDirectories: false },
+    chooser: new FileChooser(settings.choice, { own: context.ownFiles, names: choiceNames }),
+    files: async function* () {
+      yield* files;
     },
+    open: (path) => reopenFile(context, path),
+    close: async () => {},
+  };
+  const ports: PlanPorts = {
+    ...(await decidePorts(context, sources)),
     folders: recordedFolders,
-    settings,
     workspace: first.metadata.workspace_uid,
     receipts: await openReceipts(context, false),
-    identity: entries.map(({ id }) => id),
     follow: { command: 'uploads resume', summary: 'as their files', writer: () => context.writer() },
-    progress,
-    verbose: false,
-  });
+  };
+  return runUploads(context, request, { sources, ports, identity: entries.map(({ id }) => id), isFlat: false });
 }
 
 /** Returns the uploads to resume. With --all, warns about those that cannot be resumed from here. */

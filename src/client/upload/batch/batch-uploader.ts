@@ -41,6 +41,12 @@ export type RunResult = {
   remaining: number;
 };
 
+/** A watch that a run is a part of. It looks at moved files itself, and its log names the earlier asset of a changed file. */
+type WatchOfRun = {
+  /** Called once a file that was to be sent needs no lane any more: it was sent, or has failed. */
+  onSent(): void;
+};
+
 /**
  * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
  * time. A bad file fails alone, but an error that would affect every file aborts the run. If the consumer of the
@@ -52,7 +58,8 @@ export class BatchUploader implements BatchRun {
   readonly #decider: Decider;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
-  #watch: ReadyWatch | undefined;
+  readonly #watch: WatchOfRun | undefined;
+  #readyWatch: ReadyWatch | undefined;
   /** True if the run has several files. */
   #isBatch = false;
   #stopReason: CodedError | undefined;
@@ -69,9 +76,11 @@ export class BatchUploader implements BatchRun {
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
-  constructor(options: UploadSettings, deps: UploadPorts) {
+  /** @param watch the watch that the run is a part of; undefined for a run of its own */
+  constructor(options: UploadSettings, deps: UploadPorts, watch?: WatchOfRun) {
     this.#options = options;
     this.#deps = deps;
+    this.#watch = watch;
     this.#decider = new Decider(options, deps);
     this.#ageMs = startAge(deps.api.transport.clock);
   }
@@ -83,7 +92,7 @@ export class BatchUploader implements BatchRun {
   get result(): RunResult {
     const { signal } = this.#deps;
     // No file reports the abort if it happened while none was being uploaded.
-    const abortReason = signal?.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
+    const abortReason = signal.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
     return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
   }
 
@@ -101,19 +110,19 @@ export class BatchUploader implements BatchRun {
       await this.#reportFailedBefore();
     } else {
       const { ReadyWatch } = await import('./ready-watch.ts');
-      this.#watch = new ReadyWatch(this.#deps, timeoutMs, {
+      this.#readyWatch = new ReadyWatch(this.#deps, timeoutMs, {
         onResult: (outcome) => this.#report(outcome),
         onFailed: (error) => this.#stopIfFatal(error),
       });
-      await this.#watch.runWhile(send);
+      await this.#readyWatch.runWhile(send);
     }
     await Promise.all(this.#moving);
     await this.#lookAtMoved();
   }
 
   async #lookAtMoved(onEvent?: UploadPorts['onEvent']): Promise<void> {
-    const { mover, isWatch } = this.#deps;
-    if (mover && !isWatch) for (const outcome of await mover.lookAtMoved(onEvent)) this.#outcomes.push(outcome);
+    const { mover } = this.#deps;
+    if (mover && !this.#watch) for (const outcome of await mover.lookAtMoved(onEvent)) this.#outcomes.push(outcome);
   }
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
@@ -163,7 +172,7 @@ export class BatchUploader implements BatchRun {
   }
 
   get #isOver(): boolean {
-    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
+    return this.#stopReason !== undefined || this.#deps.signal.aborted;
   }
 
   #stopIfFatal(error: CodedError | undefined): void {
@@ -206,7 +215,7 @@ export class BatchUploader implements BatchRun {
       outcome.error = asCodedError(thrown);
     }
     outcome.durationMs = clock.now() - startedAt;
-    this.#deps.onSent?.();
+    this.#watch?.onSent();
     await this.#finish(outcome, persisted);
   }
 
@@ -271,9 +280,7 @@ export class BatchUploader implements BatchRun {
     const path = shownPathOf(file);
     const service = this.#deps.api.transport.baseUrl.origin;
     const key =
-      isBatch && !this.#deps.isWatch
-        ? undefined
-        : receiptKeyOf(file, { service, workspace: this.#deps.workspace, folders });
+      isBatch && !this.#watch ? undefined : receiptKeyOf(file, { service, workspace: this.#deps.workspace, folders });
     const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({
@@ -340,7 +347,7 @@ export class BatchUploader implements BatchRun {
   /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
-    if (this.#watch && uploaded && !error) this.#watch.add(outcome);
+    if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
     else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
     else this.#report(outcome);
   }

@@ -177,7 +177,7 @@ export class DirectoryWatch implements BatchRun {
   async #start(files: readonly UploadFile[]): Promise<void> {
     const { receipts, folders, comparison, signal } = this.#deps;
     if (this.#treeAgeMs() > maxTreeAgeMs && folders.refresh) {
-      await comparison?.library.folders({ isFresh: true });
+      await comparison.library.folders({ isFresh: true });
       await folders.refresh();
       this.#treeAgeMs = this.#startAge();
     }
@@ -195,20 +195,15 @@ export class DirectoryWatch implements BatchRun {
     for (const file of files) this.#inFlight.set(pathOf(file), file);
     const options = { ...this.#options, transfers: lanes };
     const toSend = await asBegun(files, this.#deps.store);
-    const run = new BatchUploader(options, {
-      ...this.#deps,
-      mark: (await receipts?.newestId()) ?? 0,
-      isWatch: true,
-      onSent: () => release(unsent - 1),
-      onEnd: undefined,
-    });
+    const ports = { ...this.#deps, mark: (await receipts?.newestId()) ?? 0, onEnd: undefined };
+    const run = new BatchUploader(options, ports, { onSent: () => release(unsent - 1) });
     const running = this.#follow(run, toSend).finally(() => {
       release(0);
       for (const file of files) this.#inFlight.delete(pathOf(file));
       this.#running.delete(running);
     });
     this.#running.add(running);
-    if (signal?.aborted) await running;
+    if (signal.aborted) await running;
   }
 
   async #follow(run: BatchUploader, files: readonly UploadFile[]): Promise<void> {
@@ -257,7 +252,7 @@ export class DirectoryWatch implements BatchRun {
   }
 
   get #isOver(): boolean {
-    return this.#stopReason !== undefined || this.#deps.signal?.aborted === true;
+    return this.#stopReason !== undefined || this.#deps.signal.aborted;
   }
 
   #startAge(): () => number {

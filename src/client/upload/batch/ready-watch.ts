@@ -71,16 +71,14 @@ export class ReadyWatch {
     });
     const closed = done.catch(() => {});
     const { signal } = this.#deps;
-    await this.#poll(closed, signal ? AbortSignal.any([signal, failed.signal]) : failed.signal).catch(
-      async (thrown) => {
-        if (failed.signal.aborted) return;
-        const error = asCodedError(thrown);
-        this.#listeners.onFailed(error);
-        await closed;
-        for (const outcome of [...this.#waiting.values()].flat())
-          this.#listeners.onResult({ ...outcome, error: outcome.error ?? error });
-      },
-    );
+    await this.#poll(closed, AbortSignal.any([signal, failed.signal])).catch(async (thrown) => {
+      if (failed.signal.aborted) return;
+      const error = asCodedError(thrown);
+      this.#listeners.onFailed(error);
+      await closed;
+      for (const outcome of [...this.#waiting.values()].flat())
+        this.#listeners.onResult({ ...outcome, error: outcome.error ?? error });
+    });
     await done.finally(() => Promise.all(this.#receiptWrites));
   }
 

@@ -18,7 +18,7 @@ import { kindOf, type Receipt, receiptOfFinding } from '../store/receipt-row.ts'
 import { keep } from './by-receipt.ts';
 import { type Decision, evidenceOf, sendNew } from './decision.ts';
 import { FolderAssets } from './folder-assets.ts';
-import type { FolderComparisonOptions, MatcherDeps } from './matcher.ts';
+import type { MatcherDeps } from './matcher.ts';
 import { isBelow } from './missing-files.ts';
 
 /** Maximum number of assets of one name that a file is compared with, since each may cost a request. */
@@ -36,9 +36,9 @@ export async function inFolder(
   files: readonly UploadFile[],
   deps: MatcherDeps,
 ): Promise<ReadonlyMap<UploadFile, Decision>> {
-  const { comparison: options, folders, policy } = deps;
+  const { folders, policy } = deps;
   // Several files with one name are refused before anything is sent.
-  if (!options || (policy.about.name !== undefined && files.length > 1)) return new Map();
+  if (policy.about.name !== undefined && files.length > 1) return new Map();
   const comparable = files.filter(
     (file) =>
       folders.find(file) !== null &&
@@ -46,7 +46,7 @@ export async function inFolder(
       (file.sizeBytes !== undefined || policy.existing === 'name'),
   );
   const byFolder = groupBy(comparable, (file) => folders.find(file) ?? '');
-  const comparison = new FolderComparison(deps, options);
+  const comparison = new FolderComparison(deps);
   let refusal: CodedError | undefined;
   for (const [folder, filesOfFolder] of byFolder)
     await comparison.compare(folder, filesOfFolder).catch((thrown) => {
@@ -86,9 +86,9 @@ class FolderComparison {
   /** Real paths of the arguments by which files were found. */
   readonly #roots = new Map<string, Promise<string>>();
 
-  constructor(deps: MatcherDeps, options: FolderComparisonOptions) {
+  constructor(deps: MatcherDeps) {
     this.#deps = deps;
-    this.#assets = new FolderAssets(deps, options);
+    this.#assets = new FolderAssets(deps);
   }
 
   /** @param folder uid, or empty for the top level */
@@ -104,7 +104,7 @@ class FolderComparison {
     const byName = groupBy(listed, ({ name }) => normalizeName(name));
     const byUid = new Map(listed.map((asset) => [normalizeUid(asset.uid), asset]));
     for (const file of files) {
-      this.#deps.signal?.throwIfAborted();
+      this.#deps.signal.throwIfAborted();
       const downloaded = downloads.get(file);
       const source = downloaded && byUid.get(normalizeUid(downloaded.assetUid));
       const named = [...this.#namesOf(file)].flatMap((name) => byName.get(name) ?? []);
@@ -192,7 +192,7 @@ class FolderComparison {
       return { kind: isIncomplete(asset.status) ? 'incomplete' : 'name_and_size' };
     }
     const blake3 = await digest();
-    this.#deps.signal?.throwIfAborted();
+    this.#deps.signal.throwIfAborted();
     if (blake3 === content.blake3) return { kind: content.evidence, blake3 };
     const realPath = keyPathOf(file) ?? '';
     if (blake3 !== undefined && known?.uncomparedPaths.includes(realPath))
@@ -207,7 +207,7 @@ class FolderComparison {
   async #isFromElsewhere({ ownPaths }: KnownAsset, { typedPath, realPath, path }: UploadFile): Promise<boolean> {
     const { existing } = this.#deps.policy;
     if (ownPaths.length === 0 || (existing !== 'file' && existing !== 'name')) return false;
-    const typed = this.#deps.mirror?.directory ?? typedPath ?? path;
+    const typed = this.#deps.mirror ?? typedPath ?? path;
     const root = this.#roots.get(typed) ?? realpath(typed).catch(() => dirname(realPath ?? path));
     this.#roots.set(typed, root);
     const top = await root;

@@ -129,7 +129,7 @@ async function keepRenamed(
 
 /** Returns true if content that was uploaded from another path counts. */
 const comparesContent = ({ policy: { existing }, mirror }: Pick<MatcherDeps, 'policy' | 'mirror'>) =>
-  existing === 'content' || existing === 'anywhere' || (existing === 'file' && !mirror);
+  existing === 'content' || existing === 'anywhere' || (existing === 'file' && mirror === undefined);
 
 /** Returns true if a file of another path was uploaded that has the size, and would count as a duplicate. */
 export async function mayBeDuplicate(

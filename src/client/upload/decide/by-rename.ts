@@ -14,7 +14,7 @@ import { describeAt, fileAt, type UploadFile } from '../sources/upload-file.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import { keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
-import type { MatcherDeps, Mirror, Subject } from './matcher.ts';
+import type { MatcherDeps, Subject } from './matcher.ts';
 import { isBelow } from './missing-files.ts';
 import { DiskCheck, isOriginalByTimes, type RenamedFile } from './rename-disk.ts';
 import { FolderPlan } from './rename-folders.ts';
@@ -65,8 +65,8 @@ export class Renames {
   }
 
   /** Looks for receipts whose files are gone and whose sizes are those of files to be sent. Takes no request. */
-  static async open(files: readonly UploadFile[], mirror: Mirror, deps: MatcherDeps): Promise<Renames> {
-    const renames = new Renames(deps, await realpath(mirror.directory));
+  static async open(files: readonly UploadFile[], mirror: string, deps: MatcherDeps): Promise<Renames> {
+    const renames = new Renames(deps, await realpath(mirror));
     await renames.#findVacated(files.flatMap((file) => toLocalFile(file) ?? []));
     return renames;
   }
@@ -138,7 +138,7 @@ export class Renames {
     const queue = movable.values();
     const lane = async () => {
       for (const each of queue) {
-        deps.signal?.throwIfAborted();
+        deps.signal.throwIfAborted();
         const decision = await this.#decide(each, deps.api, plan);
         if (decision) decided.set(each.file, decision);
       }
@@ -203,7 +203,7 @@ export class Renames {
     if (unread.length > 0) this.#deps.notify({ notice: 'reading', files: unread.length, bytes });
     const matched: { local: LocalFile; same: Vacated[] }[] = [];
     for (const { local, fits } of candidates) {
-      this.#deps.signal?.throwIfAborted();
+      this.#deps.signal.throwIfAborted();
       const blake3 = await this.#digestOf(local.file);
       matched.push({ local, same: fits.filter(({ receipt }) => receipt.blake3 === blake3) });
     }

@@ -45,11 +45,11 @@ type CheckDeps = {
   /** Unfinished uploads, which a sync would resume; undefined if there are none. */
   store: ListableUploadStore | undefined;
   own: OwnFiles;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
   /** Downloads an asset to compare its bytes, or returns why that is not possible; undefined to compare none. */
-  readContent?: ((asset: AssetRecord) => Promise<ReadContent | string>) | undefined;
-  onNotCompared?: ((file: UploadFile, reason: string) => void) | undefined;
+  readContent: ((asset: AssetRecord) => Promise<ReadContent | string>) | undefined;
+  onNotCompared: (file: UploadFile, reason: string) => void;
 };
 
 export type CheckedDirectory = {
@@ -231,7 +231,7 @@ class DirectoryComparison {
         ...{ api: this.#api, workspace, receipts, store, signal },
         folders: { find, findOrCreate: async (file) => find(file) ?? undefined },
         comparison: { library, listed },
-        mirror: { directory: this.#directory },
+        mirror: this.#directory,
         openSource: (path, realPath) => FileSource.open(path, own, realPath),
         onDecideNotice: (notice) => (notice.notice === 'reading' ? onDecideNotice?.(notice) : undefined),
       },

@@ -135,7 +135,7 @@ export class Decider {
     const deps = this.#counting(decided.size > 1 ? 'bulk' : 'interactive');
     const all = [...decided];
     for (let at = 0; at < all.length; at += metadataLanes) {
-      deps.signal?.throwIfAborted();
+      deps.signal.throwIfAborted();
       const some = all.slice(at, at + metadataLanes);
       const decisions = await Promise.all(some.map(([file, decision]) => this.#withMetadata(file, decision, deps)));
       for (const [index, [file]] of some.entries()) yield [file, decisions[index] as Decision];
@@ -168,7 +168,7 @@ export class Decider {
    * @param found the stream as it was found, with the metadata that the user gave
    */
   async decideSpooled(file: UploadFile, found: UploadFile): Promise<Decision> {
-    if (this.#deps.policy.existing === 'upload' || !this.#deps.comparison) return sendNew;
+    if (this.#deps.policy.existing === 'upload') return sendNew;
     const { inFolder } = await import('./by-folder.ts');
     const decided = await inFolder([file], this.#counting('interactive'));
     const decision = decided.get(file) ?? sendNew;
@@ -213,23 +213,21 @@ export class Decider {
 
   /** Returns the matchers that see the files together, whose code is loaded when they are needed. */
   async #batchMatchers(): Promise<readonly BatchMatcher[]> {
-    const { policy, mirror, comparison, receipts } = this.#deps;
+    const { policy, mirror, receipts } = this.#deps;
     if (policy.existing === 'upload') return [];
     const matchers: BatchMatcher[] = [];
-    if (mirror && receipts) {
+    if (mirror !== undefined && receipts) {
       const { Renames: Opened } = await import('./by-rename.ts');
       matchers.push(async (files, _, deps) => {
         this.#renames = await Opened.open(files, mirror, this.#deps);
         return this.#renames.matchAll(files, deps);
       });
     }
-    if (comparison) {
-      const { inFolder } = await import('./by-folder.ts');
-      // A name counts for a file that has changed, too.
-      matchers.push((files, isNewFile, deps) =>
-        inFolder(policy.existing === 'name' ? files : files.filter(isNewFile), deps),
-      );
-    }
+    const { inFolder } = await import('./by-folder.ts');
+    // A name counts for a file that has changed, too.
+    matchers.push((files, isNewFile, deps) =>
+      inFolder(policy.existing === 'name' ? files : files.filter(isNewFile), deps),
+    );
     return matchers;
   }
 

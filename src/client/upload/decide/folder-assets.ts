@@ -8,7 +8,7 @@ import { itemsOf, maxPageSize } from '../../api/pagination.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import { FolderReader } from '../../library/folder-reader.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
-import type { FolderComparisonOptions, MatcherDeps } from './matcher.ts';
+import type { MatcherDeps } from './matcher.ts';
 
 /** Number of concurrent searches. */
 const lanes = 8;
@@ -24,13 +24,12 @@ type Names = ReadonlySet<string>;
 export class FolderAssets {
   readonly #deps: MatcherDeps;
   readonly #reader: FolderReader;
-  readonly #listed: FolderComparisonOptions['listed'];
   /** Records that this run has fetched, by uid. */
   readonly #records = new Map<string, AssetRecord>();
 
-  constructor(deps: MatcherDeps, { library, listed }: FolderComparisonOptions) {
+  constructor(deps: MatcherDeps) {
+    const { library } = deps.comparison;
     this.#deps = deps;
-    this.#listed = listed;
     this.#reader = new FolderReader(deps.api, async () => (await library.folders()).tree);
   }
 
@@ -56,7 +55,8 @@ export class FolderAssets {
    */
   async list(place: FolderKey, names: readonly Names[], others: readonly string[]): Promise<ListedAsset[]> {
     const parent = place.folder || 'root';
-    if (this.#listed) return this.#remember(place, this.#listed.get(normalizeUid(place.folder)) ?? []);
+    const known = this.#deps.comparison.listed;
+    if (known) return this.#remember(place, known.get(normalizeUid(place.folder)) ?? []);
     const cached = await this.#deps.receipts?.findListing(place);
     const searched = !cached && names.length === 1 ? await this.#search(parent, names, others) : undefined;
     if (searched) return searched;

@@ -34,9 +34,6 @@ export type FolderComparisonOptions = {
   listed?: ReadonlyMap<string, readonly AssetRecord[]> | undefined;
 };
 
-/** A directory that a folder mirrors. */
-export type Mirror = { directory: string };
-
 /** An unfinished upload of a run. @property key equal for uploads that may be of the same moved file, else empty */
 export type KnownEntry = { id: string; key: string };
 
@@ -46,16 +43,17 @@ export type DecidePorts = {
   workspace: string;
   folders: FolderResolver;
   /** Receipts of this machine; undefined if there are none. */
-  receipts?: Receipts | undefined;
+  receipts: Receipts | undefined;
   /** Highest receipt id that counts for dedupe by content, so that receipts of the run itself are excluded. Default: all. */
   mark?: number | undefined;
   /** Unfinished uploads; undefined if none count. */
   store?: ListableUploadStore | undefined;
-  comparison?: FolderComparisonOptions | undefined;
-  mirror?: Mirror | undefined;
+  comparison: FolderComparisonOptions;
+  /** Directory that the folder mirrors; undefined if there is none. */
+  mirror?: string | undefined;
   /** Opens a source for reading. @throws CodedError if nothing at that path can be uploaded */
   openSource(path: string, realPath?: string): Promise<UploadSource>;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
 };
 

@@ -52,13 +52,13 @@ export class FolderPlan {
   async plan(): Promise<void> {
     const { comparison } = this.#deps;
     let pairs = pairsOf([...this.#files.values()]);
-    if (!comparison || pairs.length === 0) return;
+    if (pairs.length === 0) return;
     this.#tree = (await comparison.library.folders()).tree;
     // A directory may have the old path of another one, whose folder is moved first.
     for (let isDone = false; !isDone; ) {
       const left: DirectoryPair[] = [];
       for (const pair of pairs) {
-        this.#deps.signal?.throwIfAborted();
+        this.#deps.signal.throwIfAborted();
         if (!(await this.#tryMove(pair))) left.push(pair);
       }
       isDone = left.length === pairs.length || this.#isRefused;

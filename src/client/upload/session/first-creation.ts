@@ -14,9 +14,9 @@ export class FirstCreation {
    *
    * @throws the error of `create`; `origin_mismatch` of an earlier one, without a request
    */
-  async run<T>(create: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async run<T>(create: () => Promise<T>, signal: AbortSignal): Promise<T> {
     while (this.#current && !this.#isUsable) await this.#current;
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (this.#refusal) throw this.#refusal;
     if (this.#isUsable) return create();
     let end = () => {};

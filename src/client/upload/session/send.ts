@@ -99,11 +99,11 @@ async function runTus({ source, options, deps }: UploadRun, uploadUrl: string, h
     });
     onAbort = () => {
       upload.abort();
-      reject(signal?.reason);
+      reject(signal.reason);
     };
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort, { once: true });
     upload.start();
-  }).finally(() => signal?.removeEventListener('abort', onAbort));
+  }).finally(() => signal.removeEventListener('abort', onAbort));
 }
 
 /** Chunk that our file reader passes to tus-js-client. It is a byte range and does not hold the bytes. */

@@ -20,7 +20,7 @@ export type SessionPorts = {
   throttle?: Throttle | undefined;
   /** Name of the profile, recorded for the user. */
   profile: string;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   onEvent: OnUploadEvent;
   /** Opens a source for reading. @throws CodedError if nothing at that path can be uploaded */
   openSource(path: string, realPath?: string): Promise<UploadSource>;

@@ -191,7 +191,7 @@ async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): 
   const { clock } = api.transport;
   const intended: IntendedEntry = { ...run.planned(), state: 'intended' };
   await store.write(intended); // for crash recovery
-  signal?.throwIfAborted();
+  signal.throwIfAborted();
   try {
     const created = await retryUntil(signal, () => api.uploadSessions.create(source.sizeBytes, metadata, signal), {
       clock,

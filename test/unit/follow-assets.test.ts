@@ -14,7 +14,7 @@ type FollowedAsset = { uid: string; status: string; created_at: string };
 const none = new CodedError('no workspace', { code: 'usage' });
 const refuse = () => Promise.reject(none);
 const chooseNone = async () => ({
-  ...{ configured: undefined, selectByName: refuse, selectAny: refuse },
+  ...{ configured: undefined, primary: undefined, wasPrimary: false, selectByName: refuse, selectAny: refuse },
   notPrimary: () => none,
 });
 

@@ -101,7 +101,7 @@ async function open(
   const directory = temporaryFolder();
   const state = new LocalState({ directory, clock: systemClock, signal, warn: () => {}, pid: process.pid });
   const choice: WorkspaceChoice = {
-    configured,
+    ...{ configured, primary: undefined, wasPrimary: false },
     selectByName: async (all) => all[0] as { uid: string },
     selectAny: () => {
       throw usageError('no workspace');

@@ -45,7 +45,7 @@ type SummaryOptions = {
   remaining: number;
   waitsForReady: boolean;
   /** Summary of a run without files. */
-  nothing?: string | undefined;
+  nothing: string | undefined;
 };
 
 /** Formats the summary of a run of several files, such as "437 uploaded, 12 already uploaded; 1.2 GiB sent in 3:20". */

@@ -26,7 +26,7 @@ export type SavedFile = {
    * True if the file is what this machine uploaded; null if that is not known, so that it may be a rendition; undefined
    * for a picture of an asset.
    */
-  verified?: boolean | null | undefined;
+  verified: boolean | null | undefined;
 };
 
 /**

@@ -46,7 +46,7 @@ export type DownloadStart = {
   /** Validator of the response that they are of, which proves that a later one is of the same file. */
   validator: Validator;
   total: number;
-  contentType?: string | undefined;
+  contentType: string | undefined;
 };
 
 const maxAttemptsWithoutProgress = 4;

@@ -20,7 +20,7 @@ type FollowStart = {
   clock: Clock;
   signal: AbortSignal;
   /** Cursor of an event, or a time. By default only what is created from now on is new. */
-  since?: string | undefined;
+  since: string | undefined;
   onOutage?: (error: unknown) => void;
   /** Leaves out events of assets that are known to be in another workspace. */
   scope: ListScope;

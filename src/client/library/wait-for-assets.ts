@@ -17,7 +17,7 @@ export type WaitOptions = {
   rateLimiterState?: () => RateLimiterState;
   /** Status to wait for, `ready` by default. */
   status?: string;
-  signal?: AbortSignal | undefined;
+  signal: AbortSignal;
   /** Called after each poll, once for each asset that the poll found. */
   onStatus?: (asset: AssetRecord, status: string) => void;
   /** Called once per asset with its result. The wait for the other assets can still fail. */

@@ -16,9 +16,9 @@ export type WorkspaceChoice = {
   /** Uid or name of the workspace; undefined for the primary one. */
   configured: string | undefined;
   /** Uid of the primary workspace, as the user has set it. */
-  primary?: string | undefined;
+  primary: string | undefined;
   /** True if the configured workspace was the primary one when it was configured. */
-  wasPrimary?: boolean;
+  wasPrimary: boolean;
   /** Selects the workspace of a name. @throws CodedError if there is not exactly one */
   selectByName(all: readonly WorkspaceRecord[], name: string): Promise<WorkspaceRecord>;
   /** Selects a workspace if none is configured and none is primary. @throws CodedError if it may not ask */

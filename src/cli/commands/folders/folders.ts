@@ -93,7 +93,7 @@ const create: Define = (command, run) =>
 type CreateFolderRequest = {
   names: readonly string[];
   /** True to create missing parents, and to accept an existing folder. */
-  parents?: boolean | undefined;
+  parents: boolean | undefined;
 };
 
 export async function runCreate(

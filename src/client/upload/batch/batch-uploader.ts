@@ -41,12 +41,6 @@ export type RunResult = {
   remaining: number;
 };
 
-/** A watch that a run is a part of. It looks at moved files itself, and its log names the earlier asset of a changed file. */
-type WatchOfRun = {
-  /** Called once a file that was to be sent needs no lane any more: it was sent, or has failed. */
-  onSent(): void;
-};
-
 /**
  * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
  * time. A bad file fails alone, but an error that would affect every file aborts the run. If the consumer of the
@@ -58,7 +52,7 @@ export class BatchUploader implements BatchRun {
   readonly #decider: Decider;
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
-  readonly #watch: WatchOfRun | undefined;
+  readonly #watch: { onSent(): void } | undefined;
   #readyWatch: ReadyWatch | undefined;
   /** True if the run has several files. */
   #isBatch = false;
@@ -76,8 +70,11 @@ export class BatchUploader implements BatchRun {
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
-  /** @param watch the watch that the run is a part of; undefined for a run of its own */
-  constructor(options: UploadSettings, deps: UploadPorts, watch?: WatchOfRun) {
+  /**
+   * @param watch the watch that the run is a part of, which looks at moved files itself, and whose log names the earlier
+   *   asset of a changed file. `onSent` is called once a file needs no lane any more: it was sent, or has failed
+   */
+  constructor(options: UploadSettings, deps: UploadPorts, watch?: { onSent(): void }) {
     this.#options = options;
     this.#deps = deps;
     this.#watch = watch;

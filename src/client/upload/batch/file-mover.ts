@@ -26,7 +26,7 @@ type MoverDeps = {
   /** True to move only files whose assets are ready. */
   needsReady: boolean;
   /** Time in milliseconds for which a file must stand still before it is uploaded. Default: 0. */
-  minAgeMs?: number | undefined;
+  minAgeMs: number | undefined;
 };
 
 /**

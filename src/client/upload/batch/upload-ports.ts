@@ -6,7 +6,7 @@ import type { FileMover } from './file-mover.ts';
 import type { Plan } from './plan.ts';
 
 /** The writer of a run that changes assets of renamed files, and how the history describes that change. */
-export type FollowPorts = Pick<LibraryChange, 'command' | 'summary' | 'source'> & { writer(): Promise<LibraryWriter> };
+type FollowPorts = Pick<LibraryChange, 'command' | 'summary' | 'source'> & { writer(): Promise<LibraryWriter> };
 
 /** What an upload run needs before it is shown: what its files are decided by, and what it changes besides them. */
 export type PlanPorts = DecidePorts & {

@@ -28,7 +28,7 @@ export type Subject = {
 };
 
 /** Compares files with the assets that their folder has. */
-export type FolderComparisonOptions = {
+type FolderComparisonOptions = {
   library: Pick<Library, 'folders'>;
   /** Assets of each folder, by its uid (empty for the top level), if they were just read; else they are listed. */
   listed?: ReadonlyMap<string, readonly AssetRecord[]> | undefined;

@@ -13,7 +13,7 @@ export type RemoteFile = {
   path: string;
   headers: Record<string, string>;
   signal: AbortSignal | undefined;
-  mayFollow?: ApiRequest['mayFollowRedirect'];
+  mayFollow: ApiRequest['mayFollowRedirect'];
 };
 
 const purpose: Purpose = {

@@ -8,7 +8,7 @@ export type ToolRun = {
   args: readonly string[];
   memoryMiB: number;
   /** Working directory. Output arguments are plain names in it, which cannot be taken for patterns or protocols. */
-  cwd?: string;
+  cwd: string;
   /** Kills the process group when aborted. */
   signal: AbortSignal;
 };
@@ -46,7 +46,7 @@ function runLimited({ path, killGroup }: Tool, { args, memoryMiB, cwd, signal }:
     signal.throwIfAborted();
     // Use a separate process group, so that processes started by a wrapper script are killed too.
     const child = spawnLimited(memoryMiB, [path, ...args], {
-      ...(cwd !== undefined && { cwd }),
+      cwd,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const output: Buffer[] = [];

@@ -3,14 +3,14 @@ import { pageFilesPath, respondWithPageFile } from '../../shared/page-files.ts';
 import { renderNoticePage } from '../../watch/server/page.ts';
 import { budgetHeader } from '../protocol.ts';
 import { type BrowseBackend, PageProblem } from './backend.ts';
-import { EventBroadcaster } from './event-broadcaster.ts';
+import type { EventBroadcaster } from './event-broadcaster.ts';
 import { renderEntryPage } from './gallery-page.ts';
 import { type BrowseScripts, createRoutes, listPageFiles, sendPage, sendProblem } from './routes.ts';
 import { BrowseSessions, isCrossSite } from './session.ts';
 
 export type BrowseOptions = {
   library: BrowseBackend;
-  broadcaster?: EventBroadcaster;
+  broadcaster: EventBroadcaster;
   /** Returns the origin that serves the page. It is called only after the server has started listening. */
   origin(): string;
   scripts: BrowseScripts;
@@ -23,8 +23,8 @@ export type BrowseOptions = {
   /** Returns the name of the workspace in use; null if none of several is chosen. */
   fetchWorkspace(): Promise<string | null>;
   /** True if an entry URL can be opened more than once, for as long as a command waits. */
-  reusesEntryUrls?: boolean;
-  onTokenRedeemed?: () => void;
+  reusesEntryUrls: boolean;
+  onTokenRedeemed(): void;
 };
 
 export type BrowseApp = {
@@ -37,7 +37,7 @@ const cookieName = 'mediactl';
 
 /** Creates the browse application with its routes, authentication, and checks against CSRF and DNS rebinding. */
 export async function createBrowseApp({ accessHint, ...options }: BrowseOptions): Promise<BrowseApp> {
-  const { library, origin, broadcaster = new EventBroadcaster() } = options;
+  const { library, origin, broadcaster } = options;
   const { getCookie, Hono, secureHeaders, setCookie } = await import('./hono.lazy.ts');
   const sessions = new BrowseSessions();
   const { basePath } = sessions;
@@ -66,7 +66,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
     const cookie = c.req.method === 'GET' && sessions.redeem(view.get('token') ?? '', options.reusesEntryUrls);
     if (!cookie) return lock(c);
     view.delete('token');
-    options.onTokenRedeemed?.();
+    options.onTokenRedeemed();
     setCookie(c, cookieName, cookie, { path: basePath, httpOnly: true, sameSite: 'Strict' });
     return sendPage(c, renderEntryPage(`${basePath}${view.size > 0 ? `?${view}` : ''}`));
   });

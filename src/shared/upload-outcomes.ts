@@ -10,7 +10,7 @@ type OutcomeRow = {
   meaning: string;
   /** Words after a number of files, in the summary of a run. */
   summary: string;
-  /** Words for one file, in the result column. A name, an id or an error may follow; empty if the rest says it. */
+  /** Words for one file. A name, an id or an error may follow; empty if the rest says it. */
   result: string;
 };
 
@@ -84,23 +84,23 @@ type PlannedRow = {
   plan: string;
 };
 
-/** Returns the row of a file that the run would not send. */
-const kept = <Outcome extends KeptOutcome>(outcome: Outcome, plan: string) =>
+/** Returns the row of a file that the run would not send, with the words of its summary unless others say what is to come. */
+const kept = (outcome: KeptOutcome | 'left_out', plan: string = uploadOutcomes[outcome].summary) =>
   ({ isSent: false, meaning: uploadOutcomes[outcome].meaning, plan }) as const;
 
 /** Outcomes that a preview predicts, in the order of its table. */
 export const plannedOutcomes = {
-  skipped: kept('skipped', 'already uploaded'),
-  moved: kept('moved', 'renamed'),
+  skipped: kept('skipped'),
+  moved: kept('moved'),
   updated: kept('updated', 'to update'),
   new: { isSent: true, meaning: 'to be uploaded', plan: 'new' },
   changed: { isSent: true, meaning: 'to be uploaded as another asset', plan: 'changed' },
   resumed: { isSent: true, meaning: 'the rest of an unfinished upload', plan: 'to resume' },
-  duplicate: kept('duplicate', 'duplicate content'),
-  same_name_and_size: kept('same_name_and_size', uncompared),
-  exists: kept('exists', 'same name, skipped'),
+  duplicate: kept('duplicate'),
+  same_name_and_size: kept('same_name_and_size'),
+  exists: kept('exists'),
   deleted: { isSent: false, meaning: 'an asset whose file is gone', plan: 'to the trash' },
-  left_out: { isSent: false, meaning: uploadOutcomes.left_out.meaning, plan: 'left out' },
+  left_out: kept('left_out'),
 } as const satisfies Record<KeptOutcome | 'new' | 'changed' | 'resumed' | 'deleted' | 'left_out', PlannedRow>;
 
 /** Predicted outcome of a file, or of an asset whose file is gone. See `plannedOutcomes` for what each means. */

@@ -175,7 +175,7 @@ it('upload of one file tells its folder, asset, size and check in a line, and wi
   expect([told.code, told.stdout]).toEqual([0, '']);
   expect(told.stderr).toMatch(/^uploaded \S+four\.txt to \/Campaigns: asset [0-9a-f]{8}, 4 B, verified$/m);
   const again = await upload(join(cli.home, 'four.txt'), '/Campaigns', '--name', 'Four');
-  expect(again.stderr).toMatch(/^\S+four\.txt: uploaded before; .*metadata; to undo: mediactl undo [0-9a-f]{8}$/m);
+  expect(again.stderr).toMatch(/^\S+four\.txt: updated: .*metadata; to undo: mediactl undo [0-9a-f]{8}$/m);
   const table = await upload(join(cli.home, 'five.txt'), '--progress', 'none');
   expect(table.stdout).toMatch(/^\S+five\.txt .*verified$/m);
 });

@@ -58,9 +58,11 @@ async function outcomesOf(args: readonly string[]): Promise<Record<string, strin
   expect(outcomesByName(planned)).toEqual(outcomes);
   const count = (kind: string) => items.filter(({ outcome }) => outcome === kind).length;
   const counted = (words: string) => Number(new RegExp(`(\\d+) ${words}`).exec(totals)?.[1] ?? 0);
-  expect([counted('already uploaded'), counted('duplicate content'), counted('new') + counted('changed')]).toEqual(
-    ['skipped', 'duplicate', 'uploaded'].map(count),
-  );
+  expect([
+    counted('already uploaded'),
+    counted('skipped: duplicate content'),
+    counted('new') + counted('changed'),
+  ]).toEqual(['skipped', 'duplicate', 'uploaded'].map(count));
   return outcomes;
 }
 
@@ -157,7 +159,7 @@ describe('skipped files', () => {
     const copy = writeFileAt('copy.bin', 'the content of a');
     const secondCopy = writeFileAt('other.bin', 'the content of a');
     const singleRun = await cli.run(['upload', copy]);
-    expect(singleRun.stderr).toContain('skipped, a duplicate of /a.bin');
+    expect(singleRun.stderr).toContain('skipped: duplicate of /a.bin');
     const verboseRun = await cli.run(['upload', copy, secondCopy, '-v', '--existing', 'content']);
     expect(verboseRun.stdout.match(/skipped: duplicate of \/a\.bin/g)).toHaveLength(2);
     expect(await cli.json(['upload', copy])).toMatchObject([
@@ -166,7 +168,7 @@ describe('skipped files', () => {
     expect((await cli.run(['upload', copy, '-q'])).stdout).toBe(`${original?.asset_uid}\n`);
     const dryRun = await cli.run(['upload', copy, '-n']);
     expect([dryRun.code, dryRun.stdout]).toEqual([0, expect.stringContaining('duplicate')]);
-    expect(dryRun.stderr).toContain('1 duplicate content');
+    expect(dryRun.stderr).toContain('1 skipped: duplicate content');
     expect(await cli.json(['upload', copy, '-n'])).toMatchObject([{ outcome: 'duplicate', duplicate_of: '/a.bin' }]);
   });
 

@@ -21,7 +21,7 @@ describe('output of upload', () => {
     const copy = join(setup.cli.home, 'copy.bin');
     copyFileSync(setup.path, copy);
     const copyRun = await setup.run(['upload', copy]);
-    expect(copyRun.stderr).toContain(`a duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
+    expect(copyRun.stderr).toContain(`skipped: duplicate of /${first.asset_name} (asset ${first.asset_uid})`);
     expect(setup.faultProxy.methods.filter((method) => method === 'POST')).toHaveLength(1);
   });
 

@@ -1,5 +1,6 @@
 import { Option } from '@commander-js/extra-typings';
 import { escapeControls } from '../../shared/sanitize.ts';
+import { uploadOutcomes } from '../../shared/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import type { ShownEvent } from '../progress/run-state.ts';
 import { wordsOf } from '../progress/run-words.ts';
@@ -45,8 +46,8 @@ export class RunLog {
     const { path, outcome, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, moved_to, error } = record;
     const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, ...(moved_to && { moved_to }) };
     const level = error ? 'error' : 'info';
-    const message = error || outcome !== 'uploaded' ? formatResult(record) : `uploaded, ${formatResult(record)}`;
-    this.write({ level, path, message, ...figures, ...(error && { error }) });
+    const sent = outcome === 'uploaded' && !error ? `${uploadOutcomes.uploaded.summary}, ` : '';
+    this.write({ level, path, message: `${sent}${formatResult(record)}`, ...figures, ...(error && { error }) });
   }
 }
 

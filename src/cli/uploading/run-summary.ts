@@ -16,25 +16,24 @@ const hints: { [Outcome in UploadOutcome]?: string } = {
   same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download, to compare them',
 };
 
-/** Reasons why a file was not sent, and how to send it. */
-const keptReasons: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
-  moved: (uid) => `renamed, and asset ${uid} with it`,
-  updated: (uid) => `uploaded before; asset ${uid} now has the given metadata`,
-  skipped: (uid) => `already uploaded as asset ${uid}; --existing upload uploads it again`,
-  duplicate: (uid, place) => `skipped, a duplicate of ${place} (asset ${uid}); --existing file uploads it anyway`,
-  same_name_and_size: (uid) =>
-    `asset ${uid} has its name and size, but was not compared; mediactl check DIRECTORY /FOLDER --download, to compare it; --existing upload uploads the file`,
-  exists: (uid) => `skipped, because asset ${uid} has its name`,
+/** What follows the outcome of the only file of a run, which was not sent: its asset, and how to send it. */
+const keptAs: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
+  skipped: (uid) => ` as asset ${uid}; --existing upload uploads it again`,
+  moved: (uid) => `, and asset ${uid} with it`,
+  updated: (uid) => `: asset ${uid} now has the given metadata`,
+  duplicate: (uid, place) => ` ${place} (asset ${uid}); --existing file uploads it anyway`,
+  same_name_and_size: (uid) => ` (asset ${uid}); ${hints.same_name_and_size}; --existing upload uploads the file`,
+  exists: (uid) => ` as asset ${uid}`,
 };
 
 /** Describes the only file of a run, which was not sent. @param place path of the asset that it is a duplicate of */
 export const formatKept = (path: string, how: KeptOutcome, asset: { uid: string; place: string }) =>
-  `${path}: ${keptReasons[how](asset.uid, asset.place)}`;
+  `${path}: ${uploadOutcomes[how].result}${keptAs[how](asset.uid, asset.place)}`;
 
 /** Describes the only file of a run, which was sent. */
 export function formatUploaded(record: UploadRecord, shown: { path: string; folder: string; asset: string }): string {
   const parts = [`asset ${shown.asset}`, formatBytes(record.size_bytes ?? 0), formatResult(record)];
-  return `uploaded ${escapeControls(shown.path)} to ${escapeControls(shown.folder)}: ${parts.filter(Boolean).join(', ')}`;
+  return `${uploadOutcomes.uploaded.summary} ${escapeControls(shown.path)} to ${escapeControls(shown.folder)}: ${parts.filter(Boolean).join(', ')}`;
 }
 
 type SummaryOptions = {

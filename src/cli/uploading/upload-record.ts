@@ -58,8 +58,9 @@ export const formatResult = ({
   left_by,
   moved_to,
 }: UploadRecord) => {
+  const check = verified ? 'verified' : 'unverified';
   if (error && outcome === 'uploaded' && isInterruptionCode(error.code))
-    return `${uploadOutcomes.uploaded.summary}, ${verified ? 'verified' : 'unverified'}, still processing`;
+    return `${uploadOutcomes.uploaded.summary}, ${check}, still processing`;
   if (error) {
     const { result } = uploadOutcomes[outcome === 'interrupted' ? outcome : 'failed'];
     return `${result}: ${escapeControls(error.message)}`;
@@ -70,10 +71,9 @@ export const formatResult = ({
     queued: job_id,
     left_out: left_by && `(${left_by})`,
   };
-  const check = isCompared && (verified ? 'verified' : 'unverified');
   const text = [result, complements[outcome]].filter(Boolean).join(' ');
   const move = moved_to && `moved to ${escapeControls(moved_to)}`;
-  return [text, status, check, move].filter(Boolean).join(', ');
+  return [text, status, isCompared && check, move].filter(Boolean).join(', ');
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [

@@ -2,7 +2,7 @@ import { closeSync, fdatasync, fstatSync, openSync, realpathSync, type Stats, st
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Clock } from '../shared/clock.ts';
-import { rollBack, type SqlDatabase, type SqlStatement } from '../shared/sqlite.ts';
+import { createPreparer, rollBack, type SqlDatabase, type SqlStatement } from '../shared/sqlite.ts';
 import { retryUntilAcquired } from './lock.ts';
 import { isBusy, stateError, stateFailure } from './state-error.ts';
 
@@ -42,7 +42,7 @@ export class SqliteDatabase {
   readonly #options: DatabaseOptions;
   /** Identity of the file; undefined if the database is in memory. */
   readonly #file: Stats | undefined;
-  readonly #statements = new Map<string, SqlStatement>();
+  readonly #prepare: (sql: string) => SqlStatement;
   #changes: Change[] = [];
   #unsynced: Change[] = [];
   #committing: Promise<void> | undefined;
@@ -56,6 +56,7 @@ export class SqliteDatabase {
   constructor(database: SqlDatabase, options: DatabaseOptions = {}, path?: string) {
     this.path = path ?? 'memory';
     this.#database = database;
+    this.#prepare = createPreparer(database);
     this.#options = options;
     this.#file = path === undefined ? undefined : statSync(path);
   }
@@ -81,11 +82,11 @@ export class SqliteDatabase {
 
   /** Returns the rows of a query. */
   select<Row>(sql: string, ...values: SqlValue[]): Promise<Row[]> {
-    return this.#read(() => this.#prepared(sql).all(...values) as Row[]);
+    return this.#read(() => this.#prepare(sql).all(...values) as Row[]);
   }
 
   selectFirst<Row>(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
-    return this.#read(() => this.#prepared(sql).get(...values) as Row | undefined);
+    return this.#read(() => this.#prepare(sql).get(...values) as Row | undefined);
   }
 
   /** Runs a statement in a change of its own. @returns number of changed rows */
@@ -95,7 +96,7 @@ export class SqliteDatabase {
 
   /** Runs a statement within a change. @returns number of changed rows */
   run(sql: string, ...values: SqlValue[]): number {
-    return this.#prepared(sql).run(...values).changes;
+    return this.#prepare(sql).run(...values).changes;
   }
 
   /**
@@ -186,14 +187,6 @@ export class SqliteDatabase {
     }
     if (this.#log !== undefined) closeSync(this.#log);
     this.#database.close();
-  }
-
-  #prepared(sql: string): SqlStatement {
-    const known = this.#statements.get(sql);
-    if (known) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 }
 

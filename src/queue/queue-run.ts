@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { asCodedError, CodedError, endsTheRun } from '../client/errors.ts';
-import type { BatchRun, RunResult } from '../client/upload/batch/batch-uploader.ts';
+import { type BatchRun, endOf, type RunResult } from '../client/upload/batch/batch-uploader.ts';
 import { Channel } from '../client/upload/batch/channel.ts';
 import { followFiles } from '../client/upload/batch/follow-files.ts';
 import { decideFiles, emptyPlan, type FollowedFile } from '../client/upload/batch/plan.ts';
@@ -91,9 +91,7 @@ export class QueueRun implements BatchRun {
   }
 
   get result(): RunResult {
-    const { signal } = this.#deps;
-    const abortReason = signal.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
-    return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
+    return endOf({ plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining }, this.#deps.signal);
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import { type Scope, scopes } from '../contract/scopes.ts';
-import { createBoundedServer } from '../shared/bounded-server.ts';
+import { closeServer, createBoundedServer } from '../shared/bounded-server.ts';
 import { anonymousHeaders } from './access.ts';
 import { createApp } from './app.ts';
 import { defaults, type SandboxOptions } from './options.ts';
@@ -58,9 +58,7 @@ export async function createSandbox(options: SandboxOptions) {
     hasKeys: () => keys.count() > 0,
     /** Shuts down the service: closes connections and aborts processing. All data stays on disk. */
     close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
+      await closeServer(server);
       await end();
     },
   };

@@ -39,6 +39,13 @@ export function createBoundedServer(listener: RequestListener, overrides: Partia
   return server;
 }
 
+/** Closes a server and its connections. */
+export async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
+
 /** Time that a closing connection is still read, in milliseconds. */
 const lingerMs = 5_000;
 

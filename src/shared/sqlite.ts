@@ -16,6 +16,16 @@ export type SqlDatabase = {
   close(): void;
 };
 
+/** Returns a function that prepares each statement of a database once. */
+export function createPreparer(database: SqlDatabase): (sql: string) => SqlStatement {
+  const statements = new Map<string, SqlStatement>();
+  return (sql) => {
+    const statement = statements.get(sql) ?? database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+}
+
 /** Opens a database, and creates the file if it is missing. `:memory:` is a database without a file. */
 export type OpenDatabase = (path: string) => SqlDatabase;
 

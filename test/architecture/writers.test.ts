@@ -38,9 +38,7 @@ it('outside of client/api, only these files send requests of their own', () => {
   );
   expect(callers.sort()).toEqual([
     'cli/commands/api/api.ts', // the request that the user typed
-    'cli/commands/doctor/checks.ts', // reads
     'cli/commands/doctor/service/probe.ts', // what each assumption is checked with
-    'cli/commands/doctor/service/service-report.ts', // reads
     'cli/commands/sandbox/server.ts', // reads the health of the sandbox
     'client/library/download.ts', // bytes of a signed URL
     'client/upload/session/send.ts', // bytes of an upload session

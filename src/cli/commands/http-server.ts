@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CodedError, usageError } from '../../client/errors.ts';
-import { createBoundedServer } from '../../shared/bounded-server.ts';
+import { closeServer, createBoundedServer } from '../../shared/bounded-server.ts';
 
 const maxPort = 65_535;
 
@@ -24,11 +24,7 @@ export async function serveHttp(listener: RequestListener, port: number, hint: s
   });
   return {
     origin: `http://${host}:${(server.address() as AddressInfo).port}`,
-    close: async () => {
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await closed;
-    },
+    close: () => closeServer(server),
   };
 }
 

@@ -1,5 +1,11 @@
 import { join } from 'node:path';
-import { type OpenDatabase, rollBack, type SqlDatabase, type SqlStatement } from '../../shared/sqlite.ts';
+import {
+  createPreparer,
+  type OpenDatabase,
+  rollBack,
+  type SqlDatabase,
+  type SqlStatement,
+} from '../../shared/sqlite.ts';
 import { classifyStorageFailure, isDamaged } from '../storage-failure.ts';
 import { createSchema, schemaVersion } from './schema.ts';
 
@@ -12,12 +18,13 @@ const busyTimeoutMs = 250;
 /** A sandbox's SQLite database. On Node.js 20, libsql adds a `_metadata` to rows. */
 export class SandboxStore {
   readonly #database: SqlDatabase;
-  readonly #statements = new Map<string, SqlStatement>();
+  readonly #prepare: (sql: string) => SqlStatement;
 
   /** @throws Error with a one-line message if `sandbox.db` is not a sandbox's database, which is left unchanged */
   constructor(dataDir: string, openDatabase: OpenDatabase) {
     const path = join(dataDir, 'sandbox.db');
     this.#database = openDatabase(path);
+    this.#prepare = createPreparer(this.#database);
     try {
       this.#database.exec(`PRAGMA busy_timeout = ${busyTimeoutMs};`);
       const isNew = this.#checkDatabase(path);
@@ -116,14 +123,6 @@ export class SandboxStore {
       if (!isDamaged(error)) throw error;
       throw new Error(`${path} is not a database or is corrupt`);
     }
-  }
-
-  #prepare(sql: string): SqlStatement {
-    const cached = this.#statements.get(sql);
-    if (cached) return cached;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
   }
 }
 

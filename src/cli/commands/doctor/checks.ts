@@ -6,7 +6,6 @@ import { loadPackage, openSqlite } from '../../../client/load-package.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { databasePath } from '../../../client/upload/store/database-file.ts';
 import { assumptions } from '../../../contract/assumptions.ts';
-import { paths } from '../../../contract/paths.ts';
 import { formatBytes, pluralize } from '../../../shared/figures.ts';
 import { asText } from '../../../shared/json-values.ts';
 import { isWindows } from '../../../shared/platform.ts';
@@ -15,6 +14,7 @@ import { readApiKey } from '../../account/account.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace } from '../../library/workspaces.ts';
 import { unknownVariables } from '../../settings/variables.ts';
+import { sendReadTrial } from './service/probe.ts';
 
 const minFreeBytes = 64 * 1024 * 1024;
 
@@ -104,12 +104,7 @@ export const checks: Record<string, Check> = {
   service: async (context, facts) => {
     const { transport } = await context.api();
     const startedAt = context.clock.now();
-    const response = await transport.send({
-      method: 'GET',
-      url: paths.collection('assets'),
-      query: { limit: 1 },
-      purpose: { action: 'read assets', scope: 'Read Assets' },
-    });
+    const response = await sendReadTrial(transport);
     const serviceNow = Date.parse(response.headers.date ?? '');
     if (!Number.isNaN(serviceNow)) facts.serviceSkewMs = response.receivedAt - serviceNow;
     return `accepts the key, responds in ${context.clock.now() - startedAt} ms`;

@@ -41,6 +41,12 @@ export type RunResult = {
   remaining: number;
 };
 
+/** Adds the abort of a run to its result, which no file reports if none was being uploaded. */
+export const endOf = (result: RunResult, signal: AbortSignal): RunResult =>
+  !result.stopReason && signal.aborted && result.remaining > 0
+    ? { ...result, stopReason: asCodedError(signal.reason) }
+    : result;
+
 /**
  * Uploads all files without a receipt, in a few concurrent upload slots (lanes). It can be stopped and rerun at any
  * time. A bad file fails alone, but an error that would affect every file aborts the run. If the consumer of the
@@ -87,10 +93,7 @@ export class BatchUploader implements BatchRun {
   }
 
   get result(): RunResult {
-    const { signal } = this.#deps;
-    // No file reports the abort if it happened while none was being uploaded.
-    const abortReason = signal.aborted && this.#remaining > 0 ? asCodedError(signal.reason) : undefined;
-    return { plan: this.#plan, stopReason: this.#stopReason ?? abortReason, remaining: this.#remaining };
+    return endOf({ plan: this.#plan, stopReason: this.#stopReason, remaining: this.#remaining }, this.#deps.signal);
   }
 
   async #run(candidates: Candidates): Promise<void> {

@@ -3,6 +3,7 @@ import { itemsOf, totalOf } from '../../../../client/api/pagination.ts';
 import type { ErrorCode } from '../../../../client/error-table.ts';
 import { CodedError } from '../../../../client/errors.ts';
 import type { ApiRequest, ReceivedResponse } from '../../../../client/http/api-request.ts';
+import type { Transport } from '../../../../client/http/transport.ts';
 import { WorkspaceFolderTree } from '../../../../client/library/folder-tree.ts';
 import { apiPrefix, paths } from '../../../../contract/paths.ts';
 import type { AssetRecord, PageEnvelope, PlaybackInfo, WorkspaceRecord } from '../../../../contract/types.ts';
@@ -21,6 +22,15 @@ export const runEnding: readonly ErrorCode[] = [
   'interrupted',
   'terminated',
 ];
+
+/** Sends the request that shows whether the service responds and accepts the key. */
+export const sendReadTrial = (transport: Transport) =>
+  transport.send({
+    method: 'GET',
+    url: paths.collection('assets'),
+    query: { limit: 1 },
+    purpose: { action: 'read assets', scope: 'Read Assets' },
+  });
 
 /** Most requests of one run. */
 export const maxRequests = 120;

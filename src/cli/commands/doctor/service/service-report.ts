@@ -1,7 +1,6 @@
 import { CodedError, usageError } from '../../../../client/errors.ts';
 import { isRootPath } from '../../../../client/library/library-paths.ts';
 import type { NameOverrides } from '../../../../contract/assumptions.ts';
-import { paths } from '../../../../contract/paths.ts';
 import { pluralize } from '../../../../shared/figures.ts';
 import { displayText } from '../../../../shared/sanitize.ts';
 import type { Context } from '../../../context.ts';
@@ -9,7 +8,7 @@ import { resolveFolder } from '../../../library/folders.ts';
 import { type Column, listBy } from '../../../output/result.ts';
 import { confirm } from '../../../terminal/prompt.ts';
 import { type AssumptionJudgment, judgeAssumptions } from './check-service.ts';
-import { maxRequests, ServiceProbe } from './probe.ts';
+import { maxRequests, ServiceProbe, sendReadTrial } from './probe.ts';
 import type { Judgment } from './verdict.ts';
 import { WriteTrial } from './write-trial.ts';
 
@@ -52,12 +51,7 @@ export async function checkService(context: Context, { write, learns }: ServiceO
     write === undefined ? 'GET, and POST /playback/info/, which changes nothing' : 'reads, and changes of its own';
   terminal.info(`sends at most ${maxRequests} requests: ${changes}`);
   // Preconditions: the service responds, accepts the key, and the workspace is known.
-  await api.transport.send({
-    method: 'GET',
-    url: paths.collection('assets'),
-    query: { limit: 1 },
-    purpose: { action: 'read assets', scope: 'Read Assets' },
-  });
+  await sendReadTrial(api.transport);
   const { primaryWorkspace } = settings;
   const probe = new ServiceProbe(api, { workspace: await library.workspace(false), primaryWorkspace });
   probe.requestCount = api.transport.connection.requestCount;

@@ -147,5 +147,9 @@ export const isGone = (error: unknown): error is CodedError =>
   [404, 410].includes(error.explanation.status ?? 0) &&
   !error.explanation.isUnattributed;
 
+/** Returns true if the service did not answer: nothing arrived, or a gateway says that it cannot reach the service. */
+export const isUnanswered = ({ explanation: { status, isPlainText } }: CodedError): boolean =>
+  status === undefined || (failureOfStatus(status) === 'outage' && !isPlainText);
+
 export const isRetryable = (error: unknown): error is CodedError =>
   error instanceof CodedError && error.explanation.retryable === true;

@@ -5,14 +5,17 @@ import { transferPurpose } from '../../api/upload-sessions.ts';
 import type { ErrorCode } from '../../error-table.ts';
 import { CodedError } from '../../errors.ts';
 import type { ApiRequest, ReceivedResponse } from '../../http/api-request.ts';
-import { errorFrom, isGone, isRetryable } from '../../http/error-response.ts';
+import { errorFrom, isGone, isRetryable, isUnanswered } from '../../http/error-response.ts';
 import type { ResponseHeaders } from '../../http/rate-limit-headers.ts';
 import { PrefixDigest } from '../sources/checksum.ts';
 import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
 import type { UploadRun } from './upload-run.ts';
 import { compareChecksum, completeEntry, type Verdict } from './verify.ts';
 
-/** Number of consecutive failures without progress, such as a newly acknowledged byte, after which an upload fails. */
+/**
+ * Number of consecutive failures without progress, such as a newly acknowledged byte, after which an upload fails. What
+ * fails since the service cannot be reached is no try: an outage is waited out.
+ */
 export const maxTries = 10;
 /** Number of consecutive responses without progress after which the upload fails as stalled. */
 const maxStalls = 5;
@@ -51,15 +54,20 @@ export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEn
   if (run.resumedFrom !== null && entry.prefix) run.emit({ event: 'verifying', offset_bytes: entry.prefix.offset });
   let acknowledged = -1;
   let failures = 0;
+  let outageFailures = 0;
+  let answers = 0;
   await retryUntil(signal, () => runTus(run, entry.session.url, sender), {
     clock,
     delayAfter: async (error) => {
       if (isGone(error)) throw new SessionGoneError(error, sender);
-      failures = sender.acknowledged > acknowledged ? 1 : failures + 1;
-      acknowledged = sender.acknowledged;
-      return isRetryable(error) && error !== sender.storeError && failures < maxTries
-        ? api.transport.waitBeforeRetry(failures - 1, error, signal).then(() => 0)
-        : undefined;
+      if (!isRetryable(error) || error === sender.storeError) return undefined;
+      const isAway = isUnanswered(error) && sender.answers === answers;
+      outageFailures = isAway ? outageFailures + 1 : 0;
+      if (!isAway) failures = sender.acknowledged > acknowledged ? 1 : failures + 1;
+      ({ acknowledged, answers } = sender);
+      const mayWait = isAway ? api.transport.connection.rateLimiter.onFailure() : failures < maxTries;
+      const failuresBefore = (outageFailures || failures) - 1;
+      return mayWait ? api.transport.waitBeforeRetry(failuresBefore, error, signal).then(() => 0) : undefined;
     },
   });
   // A source that was read to its end has already checked that the file is unchanged.
@@ -124,6 +132,8 @@ class Sender implements HttpStack {
   readonly #isNew: boolean;
   /** Highest offset that the service has confirmed in this run; -1 before its first response. */
   acknowledged = -1;
+  /** Number of answers of the service that have an offset. */
+  answers = 0;
   /** Highest offset up to which this run has read the file and written it to a socket. */
   readTo = 0;
   /** True if the service might have every byte: the last were sent, and no response of its own proves the contrary. */
@@ -225,6 +235,7 @@ class Sender implements HttpStack {
     const entry = this.#entry;
     const offset = this.#parseOffset(response, chunk);
     if (chunk && offset >= chunk.end) source.releaseBuffers?.();
+    this.answers++;
     const isFirst = this.acknowledged < 0;
     this.#countStalls(offset, response, chunk);
     await this.#digest.catchUp(offset);

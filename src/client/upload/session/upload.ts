@@ -1,9 +1,10 @@
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { asObject, asText } from '../../../shared/json-values.ts';
 import { retryUntil } from '../../../shared/retry.ts';
+import type { Api } from '../../api/api.ts';
 import { writesOf } from '../../api/writes.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
-import { isRetryable } from '../../http/error-response.ts';
+import { isRetryable, isUnanswered } from '../../http/error-response.ts';
 import { wasNotSent } from '../../http/network-error.ts';
 import { hasSentContent } from '../decide/by-entry.ts';
 import {
@@ -201,6 +202,7 @@ async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): 
         if (isLost) {
           run.lostCreations++;
           await run.recordLostCreation(intended);
+          if (isUnanswered(error)) return untilAnswered(api, error, signal).then(() => 0);
         }
         return api.transport.waitBeforeRetry(attempt, error as CodedError, signal).then(() => 0);
       },
@@ -228,6 +230,24 @@ async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): 
       await store.write(run.planned()); // names the only copy of stdin
     else await store.remove(run.id);
     throw error;
+  }
+}
+
+/**
+ * Waits until the service answers a read, since each creation without an answer may leave an empty asset.
+ *
+ * @throws `failure` once the outage is longer than it may be
+ */
+async function untilAnswered(api: Api, failure: CodedError, signal: AbortSignal | undefined): Promise<void> {
+  for (let failures = 0; ; failures++) {
+    if (!api.transport.connection.rateLimiter.onFailure()) throw failure;
+    await api.transport.waitBeforeRetry(failures, failure, signal);
+    const error = await api.workspaces
+      .list()
+      .next()
+      .then(() => undefined, asCodedError);
+    signal?.throwIfAborted();
+    if (!error || !isUnanswered(error)) return;
   }
 }
 

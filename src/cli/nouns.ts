@@ -4,7 +4,11 @@ import { shortcutSummary } from './shortcuts.ts';
 /** A top-level command; its subcommands are loaded lazily. */
 export type Noun = { name: string; summary: string; load(): Promise<CommandDefinition> };
 
-type Row = Omit<Noun, 'name'> | 'shortcut';
+/** A row of the help; one that loads nothing is a shortcut. */
+type Row = { summary: string; load?: Noun['load'] };
+
+const short = (...words: string[]): Record<string, Row> =>
+  Object.fromEntries(words.map((word) => [word, { summary: shortcutSummary(word) }]));
 
 /** Top-level commands and shortcuts by their heading in the help, in help order. */
 const groups: Record<string, Record<string, Row>> = {
@@ -21,27 +25,17 @@ const groups: Record<string, Record<string, Row>> = {
       summary: 'compare a directory with a folder',
       load: async () => (await import('./commands/check/check.ts')).check,
     },
-    wait: 'shortcut',
-    ls: 'shortcut',
-    get: 'shortcut',
-    download: 'shortcut',
+    ...short('wait', 'ls', 'get', 'download'),
     play: {
       summary: 'get playback URLs, or play an asset',
       load: async () => (await import('./commands/play/play.ts')).play,
     },
-    share: 'shortcut',
+    ...short('share'),
     browse: {
       summary: 'show the library in a browser',
       load: async () => (await import('./commands/browse/browse.ts')).browse,
     },
-    mv: 'shortcut',
-    rename: 'shortcut',
-    update: 'shortcut',
-    tag: 'shortcut',
-    rm: 'shortcut',
-    stats: 'shortcut',
-    export: 'shortcut',
-    apply: 'shortcut',
+    ...short('mv', 'rename', 'update', 'tag', 'rm', 'stats', 'export', 'apply'),
     undo: {
       summary: 'revert a change',
       load: async () => (await import('./commands/history/undo.ts')).undo,
@@ -82,9 +76,7 @@ const groups: Record<string, Record<string, Row>> = {
     },
   },
   Account: {
-    login: 'shortcut',
-    logout: 'shortcut',
-    whoami: 'shortcut',
+    ...short('login', 'logout', 'whoami'),
     auth: {
       summary: 'log in and switch accounts',
       load: async () => (await import('./commands/auth/auth.ts')).auth,
@@ -129,7 +121,7 @@ const hidden: Noun = {
 /** All top-level commands except shortcuts. A command's module is loaded only when the command is called. */
 export const nouns: Noun[] = [
   ...Object.values(groups).flatMap((commands) =>
-    Object.entries(commands).flatMap(([name, row]) => (row === 'shortcut' ? [] : [{ name, ...row }])),
+    Object.entries(commands).flatMap(([name, { summary, load }]) => (load ? [{ name, summary, load }] : [])),
   ),
   hidden,
 ];
@@ -138,8 +130,5 @@ export const isHidden = (name: string) => name === hidden.name;
 
 /** Headings of the top help page, and the name and summary of each command below them. */
 export const helpGroups: [title: string, commands: [name: string, summary: string][]][] = Object.entries(groups).map(
-  ([title, commands]) => [
-    title,
-    Object.entries(commands).map(([name, row]) => [name, row === 'shortcut' ? shortcutSummary(name) : row.summary]),
-  ],
+  ([title, commands]) => [title, Object.entries(commands).map(([name, { summary }]) => [name, summary])],
 );

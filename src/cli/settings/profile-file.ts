@@ -29,7 +29,7 @@ export type Profile = {
 };
 
 /** Assumptions that a service was asked about: whether each holds, by its number, and when the last was asked. */
-type SettledAssumptions = { at: string; version: string; holds: Record<string, boolean> };
+type SettledAssumptions = { at: string; holds: Record<string, boolean> };
 
 /** Content of the config file. */
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };

@@ -172,7 +172,6 @@ export async function learn(context: Context, judgments: readonly AssumptionJudg
     const verdicts = Object.fromEntries(tried.map(({ id, status }) => [id, status === 'holds']));
     profile.settled = {
       at: new Date(context.clock.now()).toISOString(),
-      version: context.host.version,
       holds: { ...profile.settled?.holds, ...verdicts },
     };
   });

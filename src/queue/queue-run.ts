@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { asCodedError, CodedError, endsTheRun } from '../client/errors.ts';
 import { type BatchRun, endOf, type RunResult } from '../client/upload/batch/batch-uploader.ts';
-import { Channel } from '../client/upload/batch/channel.ts';
 import { followFiles } from '../client/upload/batch/follow-files.ts';
 import { decideFiles, emptyPlan, type FollowedFile } from '../client/upload/batch/plan.ts';
 import { ReadyWatch, reportFailedBefore } from '../client/upload/batch/ready-watch.ts';
@@ -24,6 +23,7 @@ import {
   type UploadFile,
   userMetadataOf,
 } from '../client/upload/sources/upload-file.ts';
+import { Channel } from '../shared/channel.ts';
 import { startAge } from '../shared/clock.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';

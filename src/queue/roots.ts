@@ -1,7 +1,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { CodedError, usageError } from '../client/errors.ts';
-import type { OwnFiles } from '../client/upload/sources/own-files.ts';
+import type { OwnFiles } from '../client/own-files.ts';
 import { FileSource, type UploadSource } from '../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../client/upload/sources/source-url.ts';
 import { isHttpUrl } from '../client/upload/sources/upload-file.ts';

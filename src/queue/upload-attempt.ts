@@ -1,4 +1,5 @@
 import type { Api } from '../client/api/api.ts';
+import type { OwnFiles } from '../client/own-files.ts';
 import { decideByEntry } from '../client/upload/decide/by-entry.ts';
 import { findOwnReceipt } from '../client/upload/decide/by-receipt.ts';
 import { sendNew } from '../client/upload/decide/decision.ts';
@@ -9,7 +10,6 @@ import type { FirstCreation } from '../client/upload/session/first-creation.ts';
 import type { Throttle } from '../client/upload/session/throttle.ts';
 import { type OpenedUpload, openUpload } from '../client/upload/session/upload.ts';
 import { describeChange, fileTimesOf, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
-import type { OwnFiles } from '../client/upload/sources/own-files.ts';
 import { fileChanged, type UploadSource } from '../client/upload/sources/source.ts';
 import { fileAt, type TargetedFile } from '../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';

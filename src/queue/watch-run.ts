@@ -1,9 +1,9 @@
 import { CodedError } from '../client/errors.ts';
 import type { BatchRun, RunResult } from '../client/upload/batch/batch-uploader.ts';
-import { Channel } from '../client/upload/batch/channel.ts';
 import { emptyPlan } from '../client/upload/batch/plan.ts';
 import type { RunEvent } from '../client/upload/session/events.ts';
 import type { FileOutcome } from '../client/upload/session/file-outcome.ts';
+import { Channel } from '../shared/channel.ts';
 import { pluralize } from '../shared/figures.ts';
 import { asNumber, asObject } from '../shared/json-values.ts';
 import { JobTracker, type JobTrackerDeps } from './job-tracker.ts';

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { ErrorCode } from '../client/error-table.ts';
 import { asCodedError, type CodedError, type Remedy, type StoredError } from '../client/errors.ts';
-import { Channel } from '../client/upload/batch/channel.ts';
 import type { UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import type { RunEvent } from '../client/upload/session/events.ts';
 import { createOutcome, type FileOutcome } from '../client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../client/upload/session/first-creation.ts';
 import { hasCredentials, parseSourceUrl } from '../client/upload/sources/source-url.ts';
 import { fileAt, isHttpUrl } from '../client/upload/sources/upload-file.ts';
+import { Channel } from '../shared/channel.ts';
 import type { Clock } from '../shared/clock.ts';
 import { pollUntil, retryUntil, withGrace, withTimeout } from '../shared/retry.ts';
 import { classifyFailure, leaveToOtherWorkers, workersMissingFile, yieldToOtherWorkers } from './failure-class.ts';

@@ -6,7 +6,7 @@ import { CodedError, usageError } from '../client/errors.ts';
 import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import { LocalState } from '../client/open/local-state.ts';
 import { type OpenedLibrary, openLibrary } from '../client/open/open-library.ts';
-import { OwnFiles } from '../client/upload/sources/own-files.ts';
+import { OwnFiles } from '../client/own-files.ts';
 import { systemClock } from '../shared/clock.ts';
 import { asText } from '../shared/json-values.ts';
 import { assertArgument, directoryOptions, profileOptions, text, uploadOptions } from './arguments.ts';

@@ -52,6 +52,7 @@ it('a module of src imports only the modules that allowedImports lists for it', 
 const layers: Record<string, readonly string[]> = {
   client: [
     '.',
+    'state',
     'table',
     'http',
     'api',

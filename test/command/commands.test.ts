@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync }
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isReading } from '../../src/cli/reference/reading-commands.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { stoppedClock } from '../support/clock.ts';
 import {

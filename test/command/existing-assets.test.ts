@@ -2,8 +2,8 @@ import { copyFileSync, mkdirSync, renameSync, rmSync, statSync, utimesSync, writ
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { Cli } from '../support/cli.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';
 import { isStrict } from '../support/sandbox.ts';

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileS
 import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import type { FakeAsset } from '../support/fake-library.ts';
 import { FakeService, respondWithError } from '../support/fake-service.ts';

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { Api } from '../../src/client/api/api.ts';
 import { asCodedError, type CodedError } from '../../src/client/errors.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { OwnFiles } from '../../src/client/own-files.ts';
 import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
 import { Decider } from '../../src/client/upload/decide/decide.ts';
 import { sendNew } from '../../src/client/upload/decide/decision.ts';
@@ -13,7 +14,6 @@ import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
 import { openUpload } from '../../src/client/upload/session/upload.ts';
-import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt, type TargetedFile, uploadIdOf } from '../../src/client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';

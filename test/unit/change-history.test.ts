@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { ChangeHistory } from '../../src/client/changes/change-history.ts';
 import type { ChangeItem } from '../../src/client/changes/change-item.ts';
-import type { SqlValue } from '../../src/client/sqlite-database.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
+import type { SqlValue } from '../../src/client/state/sqlite-database.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { systemClock } from '../../src/shared/clock.ts';
 
 const service = 'https://service.example';

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { DatabaseOptions } from '../../src/client/sqlite-database.ts';
-import { assertLocalFileSystem, isOnNetworkMount } from '../../src/client/upload/store/database-file.ts';
+import { assertLocalFileSystem, isOnNetworkMount } from '../../src/client/state/database-file.ts';
+import type { DatabaseOptions } from '../../src/client/state/sqlite-database.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { bundle } from '../support/bundle.ts';
 import { acceleratedClock } from '../support/clock.ts';
@@ -124,7 +124,7 @@ describe('concurrent access to the state database', () => {
     const state = join(folder, 'state');
     await bundle(
       `
-      import { StateDatabase } from './src/client/upload/store/state-database.ts';
+      import { StateDatabase } from './src/client/state/state-database.ts';
       import { LocalUploadStore } from './src/client/upload/store/upload-store.ts';
       const [folder, name] = process.argv.slice(2);
       await new Promise((resolve) => { process.once('message', resolve); process.send('ready'); });

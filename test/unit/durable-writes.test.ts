@@ -43,7 +43,7 @@ async function runUntilPowerLoss(statements: string): Promise<{ state: string; t
     import { ChangeHistory } from './src/client/changes/change-history.ts';
     import { syncFolder } from './src/client/state-files.ts';
     import { Receipts } from './src/client/upload/store/receipts.ts';
-    import { StateDatabase } from './src/client/upload/store/state-database.ts';
+    import { StateDatabase } from './src/client/state/state-database.ts';
     import { LocalUploadStore } from './src/client/upload/store/upload-store.ts';
     import { systemClock } from './src/shared/clock.ts';
     const [entry, receipt, plan, item] = ${JSON.stringify([openEntry, receipt, plan, item])};

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type OutputPorts, writeOutput } from '../../src/client/download/output-file.ts';
-import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
+import { OwnFiles } from '../../src/client/own-files.ts';
 import { createLatch } from '../support/latch.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 

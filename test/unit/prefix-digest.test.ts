@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it, onTestFinished } from 'vitest';
+import { OwnFiles } from '../../src/client/own-files.ts';
 import { PrefixDigest } from '../../src/client/upload/sources/checksum.ts';
-import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { causeOf, type ErrorCode, type Subcode } from '../../src/client/error-table.ts';
 import { CodedError } from '../../src/client/errors.ts';
-import { OwnFiles } from '../../src/client/upload/sources/own-files.ts';
+import { OwnFiles } from '../../src/client/own-files.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { classifyFailure } from '../../src/queue/failure-class.ts';
 import { parseFailure } from '../../src/queue/jobs.ts';

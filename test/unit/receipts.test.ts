@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CodedError } from '../../src/client/errors.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import type { Receipt } from '../../src/client/upload/store/receipt-row.ts';
 import { Receipts } from '../../src/client/upload/store/receipts.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import type { PlannedEntry } from '../../src/client/upload/store/upload-entry.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

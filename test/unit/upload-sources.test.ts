@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../../src/client/api/api.ts';
 import { Transport } from '../../src/client/http/transport.ts';
+import { StateDatabase } from '../../src/client/state/state-database.ts';
 import { decideByEntry } from '../../src/client/upload/decide/by-entry.ts';
 import { sendNew } from '../../src/client/upload/decide/decision.ts';
 import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
@@ -13,7 +14,6 @@ import { describeChange, isUnchanged, matchesReceipt } from '../../src/client/up
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt } from '../../src/client/upload/sources/upload-file.ts';
-import { StateDatabase } from '../../src/client/upload/store/state-database.ts';
 import { LocalUploadStore } from '../../src/client/upload/store/upload-store.ts';
 import { acceleratedClock } from '../support/clock.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from '../support/fault-proxy.ts';

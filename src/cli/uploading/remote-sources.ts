@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { Transport } from '../../client/http/transport.ts';
+import { assertNoConfiguration } from '../../client/own-files.ts';
 import type { FileChooser } from '../../client/upload/sources/file-chooser.ts';
 import { versionOf } from '../../client/upload/sources/file-identity.ts';
-import { assertNoConfiguration } from '../../client/upload/sources/own-files.ts';
 import { RangeSource } from '../../client/upload/sources/range-source.ts';
 import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/upload/sources/rclone.ts';
 import type { UploadSource } from '../../client/upload/sources/source.ts';

@@ -3,7 +3,7 @@ import type { SlugEdit } from '../../contract/slug.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { asObject, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { CodedError, usageError } from '../errors.ts';
-import type { StateDatabase } from '../upload/store/state-database.ts';
+import type { StateDatabase } from '../state/state-database.ts';
 import { type ChangeItem, type ItemState, type Sent, type StoredItem, writtenOf } from './change-item.ts';
 
 /** A `running` change whose lock is free was interrupted. */

@@ -6,8 +6,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { orAborted } from '../../shared/retry.ts';
 import { CodedError, OutputFailed, usageError } from '../errors.ts';
 import { NamedLocks } from '../lock.ts';
+import type { OwnFiles } from '../own-files.ts';
 import { endRename, renameWithoutReplacing, replaceFile, syncFolder, writeToDisk } from '../state-files.ts';
-import type { OwnFiles } from '../upload/sources/own-files.ts';
 import { maxNameBytes } from './file-name.ts';
 
 /** Dependencies for writing files: directories, confirmation and warnings. */

@@ -1,9 +1,9 @@
 import { lstat } from 'node:fs/promises';
 import { rangeBelow } from '../local-path.ts';
-import type { SqlValue } from '../sqlite-database.ts';
+import type { SqlValue } from '../state/sqlite-database.ts';
+import type { StateDatabase } from '../state/state-database.ts';
 import { identityOf, isSameVersion } from '../upload/sources/file-identity.ts';
 import { withVerified } from '../upload/store/receipt-row.ts';
-import type { StateDatabase } from '../upload/store/state-database.ts';
 import type { DownloadStart } from './download.ts';
 
 /** A file that this machine has downloaded. */

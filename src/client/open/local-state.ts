@@ -5,9 +5,9 @@ import { orAborted } from '../../shared/retry.ts';
 import type { ChangeHistory } from '../changes/change-history.ts';
 import type { DownloadReceipts } from '../library/download-receipts.ts';
 import type { Turn, TurnRequest } from '../library/library.ts';
+import type { DatabaseUse, StateDatabase } from '../state/state-database.ts';
 import { stateError } from '../state-error.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
-import type { DatabaseUse, StateDatabase } from '../upload/store/state-database.ts';
 import type { LocalUploadStore } from '../upload/store/upload-store.ts';
 
 export type LocalStateOptions = {
@@ -40,7 +40,7 @@ export class LocalState {
   database(use = this.#options.use): Promise<StateDatabase> {
     const { directory } = this;
     const { clock, signal, warn } = this.#options;
-    this.#database ??= import('../upload/store/state-database.ts')
+    this.#database ??= import('../state/state-database.ts')
       .then(({ StateDatabase: Opened }) =>
         directory === undefined ? Opened.openInMemory() : Opened.open(directory, { clock, signal, warn }, use),
       )
@@ -53,9 +53,7 @@ export class LocalState {
 
   /** Keeps the state of uploads in memory from now on, because the directory cannot be used. */
   useMemory(): void {
-    this.#database = import('../upload/store/state-database.ts').then(({ StateDatabase: Opened }) =>
-      Opened.openInMemory(),
-    );
+    this.#database = import('../state/state-database.ts').then(({ StateDatabase: Opened }) => Opened.openInMemory());
   }
 
   /** Returns the store of unfinished uploads. @throws CodedError `state_…` (exit 14) if it cannot be opened */
@@ -158,7 +156,7 @@ export class LocalState {
 
   async #isUsed(): Promise<boolean> {
     if (this.#database || this.directory === undefined) return this.#database !== undefined;
-    const { hasEverExisted } = await import('../upload/store/database-file.ts');
+    const { hasEverExisted } = await import('../state/database-file.ts');
     return hasEverExisted(this.directory);
   }
 }

@@ -265,7 +265,7 @@ async function splitFolder(context: Context, args: readonly string[], flags: Upl
   if (isExplicit && existsSync(last)) return { paths: args, folder: undefined };
   const canBeFolder = args.length > (isListed ? 0 : 1);
   if (!isLibraryPath(last) || !(canBeFolder || (await isDirectory(last)))) return { paths: args, folder: undefined };
-  const { splitTargetFolder } = await import('../../library/target-folder.ts');
+  const { splitTargetFolder } = await import('./target-folder.ts');
   return splitTargetFolder(context, args, flags.folder, canBeFolder);
 }
 

@@ -1,3 +1,4 @@
+import { Channel } from '../../../shared/channel.ts';
 import { startAge } from '../../../shared/clock.ts';
 import { asCodedError, type CodedError, endsTheRun } from '../../errors.ts';
 import { isGone } from '../../http/error-response.ts';
@@ -20,7 +21,6 @@ import {
   targetFile,
   type UploadFile,
 } from '../sources/upload-file.ts';
-import { Channel } from './channel.ts';
 import { countFiles, decideFiles, emptyPlan, type FollowedFile, keptResult, type Plan } from './plan.ts';
 import type { ReadyWatch } from './ready-watch.ts';
 import type { UploadPorts } from './upload-ports.ts';

@@ -1,3 +1,4 @@
+import { Channel } from '../../../shared/channel.ts';
 import { startAge } from '../../../shared/clock.ts';
 import { type BackoffPolicy, backoff } from '../../../shared/retry.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
@@ -10,7 +11,6 @@ import { hasSameSizeAndTime, isSameVersion, type KnownIdentity } from '../source
 import type { UploadFile } from '../sources/upload-file.ts';
 import { type BatchRun, BatchUploader, type RunResult } from './batch-uploader.ts';
 import { asBegun } from './begun-uploads.ts';
-import { Channel } from './channel.ts';
 import { emptyPlan } from './plan.ts';
 import type { UploadPorts } from './upload-ports.ts';
 

@@ -11,10 +11,10 @@ import type { FolderNode, WorkspaceFolderTree } from '../../library/folder-tree.
 import type { Library } from '../../library/library.ts';
 import { descendantsOf } from '../../library/library-paths.ts';
 import { processingFailed } from '../../library/wait-for-assets.ts';
+import type { OwnFiles } from '../../own-files.ts';
 import { digestAndClose, digestIn } from '../sources/checksum.ts';
 import type { FileChooser } from '../sources/file-chooser.ts';
 import { FileWalker } from '../sources/file-walker.ts';
-import type { OwnFiles } from '../sources/own-files.ts';
 import { FileSource } from '../sources/source.ts';
 import { receiptKeyOf, targetPathOf, type UploadFile } from '../sources/upload-file.ts';
 import { type Receipt, receiptOfFinding } from '../store/receipt-row.ts';

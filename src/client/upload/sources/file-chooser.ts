@@ -4,7 +4,7 @@ import { basename, dirname, join, posix } from 'node:path';
 import { pluralize } from '../../../shared/figures.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
 import { CodedError } from '../../errors.ts';
-import type { OwnFiles } from './own-files.ts';
+import type { OwnFiles } from '../../own-files.ts';
 import { leftAtBy, PathRules } from './path-filter.ts';
 import { attributesOf, type FileAttributes, isInShard, type Shard, type UploadFile } from './upload-file.ts';
 

@@ -2,10 +2,10 @@ import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync
 import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
+import { hasConfiguration, type OwnFiles, ownFileError } from '../../own-files.ts';
 import { candidateOf, type FileChooser } from './file-chooser.ts';
 import { describeChange, type FileIdentity, identityOf } from './file-identity.ts';
 import type { FileWalker } from './file-walker.ts';
-import { hasConfiguration, type OwnFiles, ownFileError } from './own-files.ts';
 import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
 
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */

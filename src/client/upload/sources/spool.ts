@@ -4,9 +4,9 @@ import { type FileHandle, open, readdir, realpath, rm, stat } from 'node:fs/prom
 import { dirname, join } from 'node:path';
 import { orAborted } from '../../../shared/retry.ts';
 import { CodedError, usageError } from '../../errors.ts';
+import { assertNoConfiguration, spoolFolderOf } from '../../own-files.ts';
 import { makeStateFolder, replaceFile, syncFolder, writeToDisk } from '../../state-files.ts';
 import { openChecksum } from './checksum.ts';
-import { assertNoConfiguration, spoolFolderOf } from './own-files.ts';
 
 type LockSpoolFile = (id: string, path: string) => Promise<() => Promise<void>>;
 

@@ -6,7 +6,7 @@ import type { UploadMetadata } from '../../../contract/tus.ts';
 import { withoutUndefined } from '../../../shared/json-values.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
 import { CodedError, usageError } from '../../errors.ts';
-import type { OwnFiles } from './own-files.ts';
+import type { OwnFiles } from '../../own-files.ts';
 
 export const isHttpUrl = (path: string) => /^https?:\/\//i.test(path);
 

@@ -1,6 +1,6 @@
 import type { EvidenceKind } from '../../../shared/file-evidence.ts';
+import type { StateDatabase } from '../../state/state-database.ts';
 import { isDone, kindOf, type Receipt, withVerified } from './receipt-row.ts';
-import type { StateDatabase } from './state-database.ts';
 
 /** Knowledge of this machine about an asset; see `findKnownAsset`. */
 export type KnownAsset = {

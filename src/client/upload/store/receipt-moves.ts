@@ -1,5 +1,5 @@
+import type { StateDatabase } from '../../state/state-database.ts';
 import type { ReceiptKey } from '../sources/upload-file.ts';
-import type { StateDatabase } from './state-database.ts';
 
 /** A receipt whose file was renamed. */
 export type MovedReceipt = {

@@ -1,7 +1,7 @@
 import type { EvidenceKind } from '../../../shared/file-evidence.ts';
+import { isUnfinished } from '../../state/schema.ts';
+import type { StateDatabase } from '../../state/state-database.ts';
 import type { GivenMetadata, ReceiptKey, UploadFile } from '../sources/upload-file.ts';
-import { isUnfinished } from './schema.ts';
-import type { StateDatabase } from './state-database.ts';
 
 /** Processing state of an asset, as last seen by this machine. */
 type ProcessingState = 'unchecked' | 'ready' | 'failed';

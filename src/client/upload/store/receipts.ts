@@ -2,7 +2,9 @@ import { basename, sep } from 'node:path';
 import type { ListedAsset } from '../../../contract/asset.ts';
 import { CodedError } from '../../errors.ts';
 import { rangeBelow } from '../../local-path.ts';
-import type { SqlValue } from '../../sqlite-database.ts';
+import { isUnfinished } from '../../state/schema.ts';
+import type { SqlValue } from '../../state/sqlite-database.ts';
+import type { StateDatabase } from '../../state/state-database.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import {
   type DownloadedFile,
@@ -23,8 +25,6 @@ import {
   saveReceipt,
   selectedColumns,
 } from './receipt-row.ts';
-import { isUnfinished } from './schema.ts';
-import type { StateDatabase } from './state-database.ts';
 import type { Orphan } from './upload-entry.ts';
 
 /** @property since day (YYYY-MM-DD) from which assets might have been created that are not listed */

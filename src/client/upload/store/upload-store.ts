@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import { CodedError } from '../../errors.ts';
+import { isUnfinished } from '../../state/schema.ts';
+import type { StateDatabase } from '../../state/state-database.ts';
 import { stateFailure } from '../../state-error.ts';
 import { type Receipt, saveReceipt } from './receipt-row.ts';
-import { isUnfinished } from './schema.ts';
-import type { StateDatabase } from './state-database.ts';
 import { assetOf, type UploadEntry } from './upload-entry.ts';
 
 /**

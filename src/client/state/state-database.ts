@@ -1,17 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { SqlDatabase } from '../../../shared/sqlite.ts';
-import { openSqlite } from '../../load-package.ts';
-import { NamedLocks, withLock } from '../../lock.ts';
-import {
-  configure,
-  type DatabaseOptions,
-  maxBusyWaitMs,
-  retryWhileBusy,
-  SqliteDatabase,
-} from '../../sqlite-database.ts';
-import { stateError, stateFailure } from '../../state-error.ts';
-import { makeStateFolder } from '../../state-files.ts';
+import type { SqlDatabase } from '../../shared/sqlite.ts';
+import { openSqlite } from '../load-package.ts';
+import { NamedLocks, withLock } from '../lock.ts';
+import { stateError, stateFailure } from '../state-error.ts';
+import { makeStateFolder } from '../state-files.ts';
 import {
   assertDatabase,
   assertLocalFileSystem,
@@ -21,6 +14,7 @@ import {
   trialWrite,
 } from './database-file.ts';
 import { createSchema } from './schema.ts';
+import { configure, type DatabaseOptions, maxBusyWaitMs, retryWhileBusy, SqliteDatabase } from './sqlite-database.ts';
 
 /**
  * Purpose of opening the database: `check` tests its integrity, `write` tries a write, and `recreate` does both and

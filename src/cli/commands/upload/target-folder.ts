@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 import { dirname, normalize } from 'node:path/posix';
-import { asCodedError, usageError } from '../../client/errors.ts';
-import { isGlob } from '../../client/glob.ts';
-import { isMarkedFolder, isRootPath, looksLikeFile } from '../../client/library/library-paths.ts';
-import type { Context } from '../context.ts';
-import { fetchFolderTree } from './folders.ts';
+import { asCodedError, usageError } from '../../../client/errors.ts';
+import { isGlob } from '../../../client/glob.ts';
+import { isMarkedFolder, isRootPath, looksLikeFile } from '../../../client/library/library-paths.ts';
+import type { Context } from '../../context.ts';
+import { fetchFolderTree } from '../../library/folders.ts';
 
 /**
  * Separates the library folder, if the last argument is one, from the local paths before it. An absolute local path

@@ -1,10 +1,10 @@
 import { closeSync, fdatasync, fstatSync, openSync, realpathSync, type Stats, statSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import type { Clock } from '../shared/clock.ts';
-import { createPreparer, rollBack, type SqlDatabase, type SqlStatement } from '../shared/sqlite.ts';
-import { retryUntilAcquired } from './lock.ts';
-import { isBusy, stateError, stateFailure } from './state-error.ts';
+import type { Clock } from '../../shared/clock.ts';
+import { createPreparer, rollBack, type SqlDatabase, type SqlStatement } from '../../shared/sqlite.ts';
+import { retryUntilAcquired } from '../lock.ts';
+import { isBusy, stateError, stateFailure } from '../state-error.ts';
 
 export type SqlValue = string | number | null;
 

@@ -4,10 +4,10 @@ import { lstatSync, readFileSync, realpathSync, renameSync, rmSync, type Stats, 
 import { rm } from 'node:fs/promises';
 import { platform } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { SqlDatabase } from '../../../shared/sqlite.ts';
-import { openSqlite } from '../../load-package.ts';
-import { stateError, stateFailure } from '../../state-error.ts';
-import { createEmptyFile, renameWithoutReplacing, syncFolder, writeStateFile } from '../../state-files.ts';
+import type { SqlDatabase } from '../../shared/sqlite.ts';
+import { openSqlite } from '../load-package.ts';
+import { stateError, stateFailure } from '../state-error.ts';
+import { createEmptyFile, renameWithoutReplacing, syncFolder, writeStateFile } from '../state-files.ts';
 import { createSchema, schemaVersion, tables } from './schema.ts';
 
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');

@@ -11,10 +11,10 @@ import {
   statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { asObject } from '../../../shared/json-values.ts';
-import { isOwnPath, stateMarker } from '../../../shared/own-names.ts';
-import { usageError } from '../../errors.ts';
-import { toSlashes } from '../../local-path.ts';
+import { asObject } from '../shared/json-values.ts';
+import { isOwnPath, stateMarker } from '../shared/own-names.ts';
+import { usageError } from './errors.ts';
+import { toSlashes } from './local-path.ts';
 
 /** Size in bytes of the largest configuration. */
 const maxConfigurationBytes = 1024 * 1024;

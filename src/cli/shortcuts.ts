@@ -13,7 +13,7 @@ const table: Readonly<Record<string, { summary: string; expands: readonly string
   apply: { summary: 'apply an edited table to the library', expands: ['assets', 'apply'] },
   stats: { summary: 'count assets, hours and bytes; find duplicates', expands: ['assets', 'stats'] },
   rm: { summary: 'move assets to the trash or delete folders', expands: ['assets', 'rm'] },
-  login: { summary: 'log in with an API key', expands: ['auth', 'login'] },
+  login: { summary: 'log in with an API key, or replace it', expands: ['auth', 'login'] },
   logout: { summary: 'delete the API key from this machine', expands: ['auth', 'logout'] },
   whoami: { summary: 'show the account and its rate limit', expands: ['auth', 'status'] },
   search: { summary: 'list assets', expands: ['assets', 'ls'] },

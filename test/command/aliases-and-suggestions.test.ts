@@ -37,8 +37,8 @@ describe('aliases', () => {
 
   it('the help of a shortcut has its own name, and the command if it stands for options of it', async () => {
     const usageOf = async (alias: string) => /Usage: (.*)/.exec((await cli.run([alias, '--help'])).stdout)?.[1];
-    expect(await usageOf('login')).toBe('mediactl login [options]');
-    expect(await usageOf('share')).toBe('mediactl share [id] [options] (is mediactl play --url)');
+    expect(await usageOf('login')).toBe('mediactl login [profile] [options]');
+    expect(await usageOf('share')).toBe('mediactl share [id...] [options] (is mediactl play --url)');
   });
 
   it('the CLI does not expand an alias that is an argument or the value of an option', async () => {

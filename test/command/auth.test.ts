@@ -85,6 +85,19 @@ describe('auth login', () => {
     expect(stderr).toContain(cause);
   });
 
+  it('login NAME saves the key in the profile of that name, as login --profile NAME does', async () => {
+    expect((await login('acme')).stderr).toContain('as profile acme');
+    expect((await login('acme', '--profile', 'acme')).stderr).toContain('profile acme already exists');
+    expect((await login('acme', '--profile', 'other')).code).toBe(2);
+    expect((await cli.json(['auth', 'ls'])).map(({ name }: { name: string }) => name)).toEqual(['acme']);
+  });
+
+  it('login refuses a word that may be a key, and does not repeat it', async () => {
+    const { code, stderr } = await login('sandbox_9n8b8s4a9n8b8s4a9n8b8s4a');
+    expect([code, stderr]).toEqual([2, expect.not.stringContaining('9n8b')]);
+    expect(stderr).toContain('would be in the history of your shell');
+  });
+
   it('auth login removes the API prefix from the base URL', async () => {
     const urlWithPrefix = `${sandbox.url}/api/external/v1/`;
     await cli.run(['auth', 'login', '--base-url', urlWithPrefix, '--with-key'], { stdin: sandbox.key });

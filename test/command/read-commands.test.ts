@@ -233,6 +233,25 @@ describe('play', () => {
     expect((await fetch((await runMediactl(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
   });
 
+  it('share of several assets prints a URL of each, one a line, in the order of the ids or of stdin', async () => {
+    const [clip, tone] = [uids['clip.mp4'], uids['tone.mp3']] as [string, string];
+    const shared = await runMediactl(['share', 'tone.mp3', clip]);
+    const urls = shared.stdout.trimEnd().split('\n');
+    expect(urls).toEqual([expect.stringContaining(tone), expect.stringContaining(clip)]);
+    for (const url of urls) expect((await fetch(url)).status).toBe(200);
+    expect(shared.stderr).toContain('the first of these links expires in 4 hours');
+    const piped = await cli.run(['share', '-', '--json'], { stdin: `${clip}\n${tone}\n` });
+    expect(JSON.parse(piped.stdout)).toMatchObject([{ asset_uid: clip }, { asset_uid: tone }]);
+    expect((await runMediactl(['share', clip, tone, '-q'])).stdout.split('\n')).toHaveLength(3);
+  });
+
+  it('share of several assets prints the URLs of those that can be played, and names the others', async () => {
+    const { code, stdout, stderr } = await runMediactl(['share', 'tone.mp3', 'clip.mp4', '--stream', 'hls']);
+    expect([code, stdout.split('\n')]).toEqual([11, [expect.stringContaining(uids['clip.mp4'] as string), '']]);
+    expect(stderr).toContain('1 of 2 assets cannot be shared');
+    expect(stderr).toContain(uids['tone.mp3'] as string);
+  });
+
   it('play prints URLs, chapters and the expiry time', async () => {
     const { stdout } = await runMediactl(['play', 'clip.mp4'], {
       tty: true,

@@ -69,6 +69,9 @@ const calls: Record<string, () => Promise<Call> | Call> = {
   sync: () => ({ args: ['sync', directoryWithFile(), '/Synced'] }),
   'sync --dry-run': () => ({ args: ['sync', directoryWithFile(), '/Synced', '--dry-run'] }),
   'play --probe': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--probe'] }),
+  'play ID ID --url': async () => ({
+    args: ['play', await uploadedUid('clip.mp4'), await uploadedUid('tone.mp3'), '--url'],
+  }),
   'play --url': async () => ({ args: ['play', await uploadedUid('clip.mp4'), '--url'] }),
   'assets ls --html': () => ({ args: ['assets', 'ls', '--html', join(cli.home, 'sheet.html')] }),
   'assets download': async () => ({

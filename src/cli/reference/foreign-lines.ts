@@ -237,7 +237,6 @@ const assets: readonly ForeignLine[] = [
   },
   { after: ['mv'], line: /^(\S+) ([^\s/.]+\.\w{2,4})$/, use: 'mediactl rename {1} {2}' },
   { after: ['play'], line: / (\d+:\d\d(?::\d\d)?|\d+s)$/, use: 'mpv --start={1} "$(mediactl play ID --url)"' },
-  { after: ['play'], line: /^[^\s-]\S* [^\s-]\S*/, use: 'for id in A B; do mediactl share "$id"; done' },
   {
     after: ['stats'],
     line: /^([^\s/-][^\s/]*\.\w{2,4})$/,
@@ -268,7 +267,6 @@ const others: readonly ForeignLine[] = [
     cannot: noEmbedCode,
     use: 'mediactl assets player-data ID, for what a page with a player needs; mediactl share ID',
   },
-  { after: ['login'], line: /^([^\s./:-]+)(?: |$)/, use: 'mediactl login --profile {1}' },
   { after: ['login'], line: /^(https?:\S+|[^\s-]\S*\.\S+)(?: |$)/, use: 'mediactl login --base-url {1}' },
   {
     after: ['check'],

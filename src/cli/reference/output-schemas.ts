@@ -15,6 +15,7 @@ export const outputSchemas: Readonly<Record<string, keyof typeof schemas | null>
   check: 'check',
   'play --probe': 'probe',
   'play --url': 'playback-url',
+  'play ID ID --url': 'playback-urls',
   'assets ls --follow': 'follow',
   'assets ls --html': 'contact-sheet',
   'assets download': 'downloads',

@@ -64,6 +64,12 @@ const probeStep = z.strictObject({
   error: optionalText,
 });
 
+const playbackUrl = z.strictObject({
+  asset_uid: text,
+  url: uri,
+  expires_at: optionalText.describe('null if the service does not say'),
+});
+
 /** Empty fields are left out, but for `output_schema` of the command itself. */
 const command = z.strictObject({
   path: text,
@@ -243,11 +249,8 @@ export const schemas = {
     playable: z.boolean(),
     steps: z.array(probeStep),
   }),
-  'playback-url': z.strictObject({
-    asset_uid: text,
-    url: uri,
-    expires_at: optionalText.describe('null if the service does not say'),
-  }),
+  'playback-url': playbackUrl,
+  'playback-urls': z.array(playbackUrl),
   'dry-run': z.array(
     z.strictObject({
       method: text,

@@ -11,7 +11,7 @@ import { maskSecret } from '../../terminal/redactor.ts';
 import { profileColumns, profileRecords, profileResult } from './columns.ts';
 
 export const auth: CommandDefinition = [
-  verb('login', 'log in with an API key', async () => (await import('./login.ts')).login),
+  verb('login', 'log in with an API key, or replace it', async () => (await import('./login.ts')).login),
   verb('ls', 'list the profiles', async () => list, 'list'),
   verb('status', 'check the account in use', async () => (await import('./status.ts')).status),
   verb('switch', 'switch to another profile', async () => switchProfile),

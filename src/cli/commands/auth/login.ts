@@ -1,4 +1,4 @@
-import { type Command, Option } from '@commander-js/extra-typings';
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { findPrimary, listWorkspaces } from '../../../client/library/workspaces.ts';
@@ -14,7 +14,7 @@ import {
   isWithoutProfiles,
   parseBaseUrl,
 } from '../../account/account.ts';
-import { addExamples, type Define, type FlagsOf } from '../../command.ts';
+import { addExamples, type Define, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { rememberWorkspaces, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
 import { noResult, type Result } from '../../output/result.ts';
@@ -27,19 +27,42 @@ export const login: Define = (command, run) => {
   addExamples(
     command,
     'mediactl auth login --base-url https://media.example.com',
-    'mediactl auth login --profile ci --base-url https://media.example.com --with-key < key.txt',
+    'mediactl auth login ci --base-url https://media.example.com --with-key < key.txt',
+    'mediactl auth login ci',
   );
-  addLoginOptions(command).action(run((context, flags) => runLogin(context, parseLoginRequest(context, flags))));
+  addLoginOptions(command)
+    .hook('preAction', (login) => {
+      const [name] = login.args;
+      if (name !== undefined) login.setOptionValueWithSource('profile' as never, profileNamed(name, login), 'cli');
+    })
+    .action(run((context, _name, flags) => runLogin(context, parseLoginRequest(context, flags))));
 };
 
 const addLoginOptions = (command: Command) =>
   command
     .description(
-      'Saves an API key in a profile, and makes a new profile current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
+      'Saves an API key in a profile, or replaces the key of one. A new profile becomes current. Prompts for the key, or reads it from stdin; there is no option for it. Stores the key in the OS keychain if there is one, otherwise in the config file (mode 0600).',
     )
+    .addArgument(withSuggestions(new Argument('[profile]', 'profile of the key, the same as --profile'), 'profiles'))
     .option('--with-key', 'read the key from stdin')
     .option('--skip-verify', 'save the key without checking it')
     .addOption(new Option('--key-store <store>', 'where to store the key').choices(['keychain', 'file'] as const));
+
+/** Maximum length of a profile name as an argument: a longer word may be a key. */
+const maxTypedName = 24;
+
+/** Returns a typed profile name. @throws CodedError `usage` (exit 2), without the word, if it may be a key or a host */
+function profileNamed(name: string, login: { optsWithGlobals(): object }): string {
+  const { profile = name } = login.optsWithGlobals() as { profile?: string };
+  if (profile !== name) throw usageError('login accepts one profile', 'leave out the name or --profile');
+  const isKey = name.length > maxTypedName;
+  if (!isKey && !/[.:/]/.test(name)) return name;
+  throw usageError(
+    'this is not the name of a profile',
+    isKey ? 'mediactl login, which asks for the key' : 'mediactl login --base-url URL; --profile NAME, for any name',
+    isKey ? 'a key as an argument would be in the history of your shell' : 'it looks like a host',
+  );
+}
 
 export type LoginRequest = Partial<FlagsOf<typeof addLoginOptions>> & {
   profile: string;

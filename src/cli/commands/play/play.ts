@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type Command, Option } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
-import { CodedError, usageError } from '../../../client/errors.ts';
+import { CodedError, combineFailures, usageError } from '../../../client/errors.ts';
 import { type PlayableUrl, parsePlayables } from '../../../client/library/playables.ts';
 import {
   assertNotBlocked,
@@ -12,24 +12,27 @@ import {
   type ResolvedPlayback,
 } from '../../../client/library/playback.ts';
 import { failureReason } from '../../../client/library/wait-for-assets.ts';
+import { runEach } from '../../../client/run-each.ts';
 import { writeStateFile } from '../../../client/state-files.ts';
 import { playbackHours } from '../../../contract/limits.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { asText, parseTimestamp } from '../../../shared/json-values.ts';
-import { relativeTime } from '../../../shared/sanitize.ts';
+import { quoteForShell, relativeTime } from '../../../shared/sanitize.ts';
 import { readWatchScripts, renderWatchPage } from '../../../web/watch/server/page.ts';
-import { addExamples, type CommandDefinition, type FlagsOf } from '../../command.ts';
+import { addExamples, type CommandDefinition, type CommandOutcome, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { expandUidPrefix } from '../../library/ambiguity.ts';
-import { idHelp, newestOption, resolveSharedUid } from '../../library/asset-ids.ts';
+import { idHelp, newestOption, resolveSharedUid, select } from '../../library/asset-ids.ts';
 import { fetchPlayback, fetchPlaybackByToken } from '../../library/playback.ts';
-import { noResult, type Result, record, text } from '../../output/result.ts';
+import { type Column, listBy, noResult, type Result, record, text } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { openWithDefault } from '../open-program.ts';
 import { playbackRows, probeRows } from './playback-rows.ts';
 import { probePlayback } from './probe.ts';
 
-const outputModes = ['url', 'probe', 'web'] as const;
+/** Exclusive modes. The first two have short forms, which come first so that an error names the other one. */
+const outputModes = ['url', 'web', 'probe'] as const;
+const shortForms = { url: 'share', web: 'open' };
 
 type PlayFlags = FlagsOf<typeof addPlayOptions>;
 
@@ -39,18 +42,27 @@ type PlayRequest = Pick<PlayFlags, 'newest' | 'stream' | 'tokenFile'> & {
   mode: (typeof outputModes)[number] | undefined;
 };
 
+/** Request for a URL of each of several assets, given by ids or on stdin. */
+type ShareRequest = Pick<PlayFlags, 'newest' | 'stream'> & { ids: readonly string[] };
+
 export const play: CommandDefinition = (command, run) => {
   addExamples(
     command,
     'mediactl play @last',
     'mediactl play @last --url',
+    'mediactl share @last /Campaigns/2026/intro',
     'mediactl share /Campaigns/2026/intro --json',
     'mediactl open @last',
     'mediactl play @last --probe',
     'mpv "$(mediactl play @last --url)"',
     'mediactl play UID --token-file token.txt --url',
   );
-  addPlayOptions(command).action(run((context, id, flags) => runPlay(context, parsePlayRequest(id, flags))));
+  addPlayOptions(command).action(
+    run((context, ids, flags) => {
+      const request = parsePlayRequest(ids, flags);
+      return 'ids' in request ? runShare(context, request) : runPlay(context, request);
+    }),
+  );
 };
 
 const addPlayOptions = (command: Command) =>
@@ -58,7 +70,7 @@ const addPlayOptions = (command: Command) =>
     .description(
       `Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after ${playbackHours} hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.`,
     )
-    .argument('[id]', idHelp)
+    .argument('[id...]', `${idHelp}; with --url several, or - for stdin`)
     .option('--url', 'print only the best URL; stderr says when it expires')
     .option('--probe', 'fetch the first bytes of the media and report what is broken')
     .option('--web', 'open a page that plays it in the browser')
@@ -67,13 +79,50 @@ const addPlayOptions = (command: Command) =>
     .option('--token-file <file>', 'use the playback token in this file instead of an API key; - for stdin');
 
 /** @throws CodedError `usage` (exit 2) if flags exclude each other */
-function parsePlayRequest(id: string | undefined, flags: PlayFlags): PlayRequest {
+function parsePlayRequest(ids: readonly string[], flags: PlayFlags): PlayRequest | ShareRequest {
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
-  if (other) throw usageError(`--${mode} and --${other} cannot be used together`);
+  if (mode && mode !== 'probe' && other)
+    throw usageError(`--${other} cannot be used with ${shortForms[mode]}`, `mediactl play ID --${other}`);
+  const [id, second] = ids;
+  const isShared = mode === 'url' && flags.tokenFile === undefined;
+  if (isShared && (second !== undefined || id === '-')) return { ...flags, ids };
+  if (second !== undefined)
+    throw usageError(
+      `${ids.length} assets were given, and only share takes several`,
+      `mediactl share ${ids.map(quoteForShell).join(' ')}, for a URL of each`,
+    );
   if (flags.tokenFile !== undefined && id === undefined)
     throw usageError('--token-file needs the uid of the asset', 'mediactl play UID --token-file FILE');
   return { ...flags, id, mode };
 }
+
+/** Prints a URL of each asset, one per line, in the order in which they were given. */
+async function runShare(context: Context, { ids, newest, stream }: ShareRequest): Promise<CommandOutcome> {
+  const { assets } = await select(context, { collection: 'assets', ids, purpose: 'share' }, { newest });
+  const results = await runEach(
+    assets,
+    async ({ uid }) => {
+      const playback = await fetchPlayback(context, uid);
+      const api = await context.api();
+      await assertNotBlocked(api, uid, playback);
+      const [best] = await choosePlayables(context, api, { mode: 'url', stream }, { uid, ...playback });
+      return toUrlRecord(uid, best);
+    },
+    context,
+  );
+  const failures = results.flatMap(({ item, error }) => error?.withSubject(item.uid) ?? []);
+  const problem = `${failures.length} of ${assets.length} assets cannot be shared`;
+  const shared = results.flatMap(({ value }) => value ?? []);
+  if (shared.length > 0) tellExpiry(context, shared);
+  return {
+    result: listBy(({ url }) => url, shared, urlColumns, ''),
+    failure: combineFailures(assets.length, problem, failures),
+  };
+}
+
+const urlColumns: Column<OutputRecord<'playback-urls'>>[] = [
+  { field: 'url', value: ({ url }) => url, noTruncate: true },
+];
 
 async function runPlay(context: Context, request: PlayRequest) {
   const { mode } = request;
@@ -91,23 +140,36 @@ async function runPlay(context: Context, request: PlayRequest) {
 }
 
 /** Prints a URL, and on stderr when it expires. */
-function urlResult({ clock, terminal }: Context, uid: string, { url, expiresAt }: PlayableUrl): Result {
-  const expires_at = asText(expiresAt) ?? null;
-  const expiry = parseTimestamp(expires_at);
+function urlResult(context: Context, uid: string, playable: PlayableUrl): Result {
+  const shown = toUrlRecord(uid, playable);
+  tellExpiry(context, [shown]);
+  return record(shown, shown.url, () => `${shown.url}\n`);
+}
+
+const toUrlRecord = (uid: string, { url, expiresAt }: PlayableUrl): OutputRecord<'playback-url'> => ({
+  asset_uid: uid,
+  url: url.href,
+  expires_at: asText(expiresAt) ?? null,
+});
+
+/** Tells when a URL expires; of several, the first one of which it is known. */
+function tellExpiry({ clock, terminal }: Context, urls: readonly OutputRecord<'playback-url'>[]): void {
+  const times = urls.flatMap(({ expires_at }) => parseTimestamp(expires_at) ?? []);
+  const expiry = times.length > 0 ? Math.min(...times) : undefined;
+  const expires_at = urls.find((each) => parseTimestamp(each.expires_at) === expiry)?.expires_at ?? null;
+  const link = urls.length > 1 ? 'the first of these links' : 'this link';
   const when = `${relativeTime(expires_at, clock.now())} (${expires_at})`;
   const until = 'Until then, anyone who has it can play the asset. The API cannot make it last longer.';
-  if (expiry === undefined) terminal.info(`the service does not say when this link expires. ${until}`);
-  else if (expiry > clock.now()) terminal.info(`this link expires ${when}. ${until}`);
-  else terminal.warn(`this link expired ${when}, by the clock of this machine: mediactl doctor, to compare the clocks`);
-  const shown: OutputRecord<'playback-url'> = { asset_uid: uid, url: url.href, expires_at };
-  return record(shown, url.href, () => `${url.href}\n`);
+  if (expiry === undefined) terminal.info(`the service does not say when ${link} expires. ${until}`);
+  else if (expiry > clock.now()) terminal.info(`${link} expires ${when}. ${until}`);
+  else terminal.warn(`${link} expired ${when}, by the clock of this machine: mediactl doctor, to compare the clocks`);
 }
 
 /** Returns the URLs that fit the request, the best first. @throws CodedError `nothing_to_play` without any */
 async function choosePlayables(
   context: Context,
   api: Api,
-  { mode, stream }: PlayRequest,
+  { mode, stream }: Pick<PlayRequest, 'mode' | 'stream'>,
   { uid, ...playback }: ResolvedPlayback & { uid: string },
 ): Promise<[PlayableUrl, ...PlayableUrl[]]> {
   const playables = parsePlayables(playback.info, api.transport.baseUrl);

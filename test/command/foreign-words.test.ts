@@ -109,7 +109,7 @@ const firstGuesses: [typed: string, answer: string][] = [
   ['import edited.csv', 'mediactl apply FILE'],
   ['resume', 'mediactl uploads resume --all'],
   ['set ID name=B', 'mediactl update ID --set KEY=VALUE'],
-  ['tags', 'mediactl stats --tags'],
+  ['tags', 'mediactl stats --by tag'],
   ['untag ID press', 'mediactl tag ID --remove TAG'],
   ['duplicates', 'mediactl stats --duplicates'],
   ['webhooks', 'cause: the API has no webhooks'],

@@ -111,20 +111,29 @@ it('stats --duplicates says so if the service shows neither checksums nor sizes'
   expect(stderr).toContain('the service shows neither checksums nor sizes, so duplicates cannot be found');
 });
 
-it('stats --tags counts the assets of each tag, of several tags in each, and those without tags', async () => {
+it('stats --by tag counts the assets of each tag, of several tags in each, and those without tags', async () => {
   const { rows } = await stats(
     [
       assetOf(1, { size: 10, tags: ['sea', 'press'] }),
       assetOf(2, { size: 20, tags: [{ slug: 'sea' }] }),
       assetOf(3, { size: 5, tags: [] }),
     ],
-    '--tags',
+    '--by',
+    'tag',
   );
   expect(rows).toMatchObject([
     { section: 'tag', value: 'sea', asset_count: 2, size_bytes: 30 },
     { section: 'tag', value: '', asset_count: 1, size_bytes: 5 },
     { section: 'tag', value: 'press', asset_count: 1, size_bytes: 10 },
   ]);
+});
+
+it.each([
+  ['type', 'video'],
+  ['status', 'ready'],
+])('stats --by %s prints only the counts of each %s', async (by, value) => {
+  const { rows } = await stats([assetOf(1, { size: 10 }), assetOf(2, { size: 20 })], '--by', by);
+  expect(rows).toMatchObject([{ section: by, value, asset_count: 2, size_bytes: 30 }]);
 });
 
 it('stats on a terminal has a heading for each section and up to ten lines in it, and names what shows the rest', async () => {
@@ -144,9 +153,9 @@ it('stats on a terminal has a heading for each section and up to ten lines in it
     'Likely duplicates: equal names and sizes',
   ]);
   expect(Math.max(...sections.map((lines) => lines.length))).toBe(1 + 1 + 10 + 1);
-  expect(stdout).toContain('… and 14 more; all of them: mediactl stats --tags');
+  expect(stdout).toContain('… and 14 more; all of them: mediactl stats --by tag');
   expect(stdout).toContain('… and 14 more; all of them: mediactl stats --duplicates');
-  const { stdout: tags } = await run(assets, ['--tags'], { tty: true });
+  const { stdout: tags } = await run(assets, ['--by', 'tag'], { tty: true });
   expect(tags.trimEnd().split('\n')).toHaveLength(1 + 1 + 24);
 });
 
@@ -169,7 +178,7 @@ it.each([
   ['du', 'mediactl stats'],
   ['size', 'mediactl stats'],
   ['dupes', 'mediactl stats --duplicates'],
-  ['tags', 'mediactl stats --tags; mediactl tag ID --add TAG'],
+  ['tags', 'mediactl stats --by tag; mediactl tag ID --add TAG'],
 ])('the unknown command %s leads to %s', async (word, hint) => {
   const { code, stderr } = await new Cli().run([word]);
   expect([code, stderr]).toEqual([2, expect.stringContaining(`try:   ${hint}\n`)]);

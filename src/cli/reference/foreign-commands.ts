@@ -97,7 +97,7 @@ const files: readonly ForeignWord[] = [
   { words: 'tree', use: 'mediactl folders tree' },
   { words: 'cd chdir', use: 'mediactl config set folder /FOLDER, for uploads; mediactl ls /FOLDER' },
   { words: 'pwd', use: 'mediactl config get folder' },
-  { words: 'tags labels label', use: 'mediactl stats --tags; mediactl tag ID --add TAG' },
+  { words: 'tags labels label', use: 'mediactl stats --by tag; mediactl tag ID --add TAG' },
   {
     words: 'favorite favourite favorites star like pin bookmark',
     cannot: 'the API has no favorites',

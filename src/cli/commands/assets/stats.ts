@@ -1,4 +1,4 @@
-import { Argument, type Command } from '@commander-js/extra-typings';
+import { Argument, type Command, Option } from '@commander-js/extra-typings';
 import { maxPageSize } from '../../../client/api/pagination.ts';
 import { AssetStats, type AssetTotals, type CountedAsset } from '../../../client/library/asset-stats.ts';
 import { ListScope } from '../../../client/library/workspace-in-use.ts';
@@ -21,35 +21,36 @@ export function stats(command: Command, run: ActionWrapper): void {
     command,
     'mediactl stats',
     'mediactl stats /Campaigns --csv',
-    'mediactl stats --tags',
+    'mediactl stats --by tag',
     'mediactl stats --duplicates',
   );
   addStatsOptions(command).action(run(runStats));
 }
 
+/** Fields by which assets are counted. */
+const groupings = ['folder', 'type', 'status', 'month', 'tag'] as const;
+
 const addStatsOptions = (command: Command) =>
   command
     .description(
-      'Counts assets, hours and bytes by folder, type, status, month of creation and tag, and shows the largest, the longest, likely duplicates, and what is not ready. Lists all assets once, or those of a folder and the folders below it. On a terminal, a section has up to ten lines.',
+      'Counts assets, hours and bytes by folder, type, status, month of creation and tag, and shows the largest, the longest, likely duplicates, and what is not ready. Lists all assets once, or those of a folder and the folders below it. On a terminal, a section has up to ten lines, and a section alone has all.',
     )
     .addArgument(withSuggestions(new Argument('[folder]', 'folder, by path or uid; / lists each folder'), 'folders'))
-    .option('--tags', 'only the tags, all of them')
-    .option('--duplicates', 'only assets with equal checksums, or else with equal names and sizes, all of them');
+    .addOption(new Option('--by <what>', 'only the counts by this').choices(groupings))
+    .option('--duplicates', 'only assets with equal checksums, or else with equal names and sizes');
 
-async function runStats(
-  context: Context,
-  folder: string | undefined,
-  flags: FlagsOf<typeof addStatsOptions>,
-): Promise<Result> {
-  const [tags, duplicates] = [flags.tags === true, flags.duplicates === true];
+type StatsFlags = FlagsOf<typeof addStatsOptions>;
+
+async function runStats(context: Context, folder: string | undefined, flags: StatsFlags): Promise<Result> {
+  const { by, duplicates = false } = flags;
   const collected = await collect(context, folder);
-  describeHidden(context, collected, { tags, duplicates });
-  const isAll = !tags && !duplicates;
+  describeHidden(context, collected, flags);
+  const isAll = by === undefined && !duplicates;
   const isWanted = ({ section }: StatsRow) =>
-    isAll || (tags && section === 'tag') || (duplicates && duplicateSections.includes(section));
+    isAll || section === by || (duplicates && duplicateSections.includes(section));
   const rows = (await toRows(context, collected)).filter(isWanted);
   if (!context.canUseSentences || rows.length === 0)
-    return listBy(({ uid, value }) => uid ?? value ?? '', rows, columns, emptyText({ tags, duplicates }));
+    return listBy(({ uid, value }) => uid ?? value ?? '', rows, columns, emptyText(flags));
   const uids = rows.flatMap(({ uid }) => uid ?? []);
   const short = await (await context.shortUids())?.shorten('asset', uids);
   const { renderTable } = await import('../../output/table.lazy.ts');
@@ -72,8 +73,10 @@ async function runStats(
   );
 }
 
-const emptyText = ({ tags, duplicates }: { tags: boolean; duplicates: boolean }) =>
-  tags ? (duplicates ? 'no tags and no duplicates' : 'no tags') : duplicates ? 'no duplicates' : 'no assets';
+const emptyText = ({ by, duplicates }: StatsFlags) => {
+  const wanted = [...(by === 'tag' ? ['no tags'] : []), ...(duplicates ? ['no duplicates'] : [])];
+  return wanted.length > 0 ? wanted.join(' and ') : 'no assets';
+};
 
 async function collect(context: Context, folder: string | undefined): Promise<AssetStats> {
   const { terminal, clock } = context;
@@ -97,21 +100,17 @@ async function collect(context: Context, folder: string | undefined): Promise<As
 }
 
 /** Says which values the service does not show, of those that the wanted sections need. */
-function describeHidden(
-  { terminal }: Context,
-  collected: AssetStats,
-  { tags, duplicates }: { tags: boolean; duplicates: boolean },
-): void {
+function describeHidden({ terminal }: Context, collected: AssetStats, { by, duplicates }: StatsFlags): void {
   const { total } = collected;
   if (total.asset_count === 0) return;
-  const isAll = !tags && !duplicates;
+  const isAll = by === undefined && !duplicates;
   const hidden = [
     ...(isAll && total.size_bytes === null ? ['sizes'] : []),
     ...(isAll && total.duration_seconds === null ? ['durations'] : []),
-    ...(tags && collected.totalsBy('tag').size === 0 ? ['tags'] : []),
+    ...(by === 'tag' && collected.totalsBy('tag').size === 0 ? ['tags'] : []),
   ];
   if (hidden.length > 0) terminal.info(`the service does not show ${hidden.join(' or ')}`);
-  if (isAll && collected.totalsBy('folder').size === 0)
+  if ((isAll || by === 'folder') && collected.totalsBy('folder').size === 0)
     terminal.info('the list does not show folders; mediactl stats /, to list each folder instead');
   if (duplicates && !collected.canCompare)
     terminal.info('the service shows neither checksums nor sizes, so duplicates cannot be found');
@@ -204,8 +203,13 @@ type SectionView = {
   columns(short: (uid: string) => string): Column<StatsRow>[];
 };
 
-const groupSection = (name: Section, heading: string, header: string, absent: string, all = '--csv'): SectionView => ({
-  ...{ name, heading, all },
+const groupSection = (
+  name: (typeof groupings)[number],
+  heading: string,
+  header: string,
+  absent: string,
+): SectionView => ({
+  ...{ name, heading, all: `--by ${name}` },
   columns: () => [
     { header, value: ({ value }) => escapeControls(value || (value === '' ? absent : '(not shown)')), minWidth: 18 },
     ...[assetCount, length, size],
@@ -228,7 +232,7 @@ const sections: readonly SectionView[] = [
   groupSection('type', 'By type', 'TYPE', ''),
   groupSection('status', 'By status', 'STATUS', ''),
   groupSection('month', 'By month of creation, the latest first', 'MONTH', ''),
-  groupSection('tag', 'By tag', 'TAG', '(no tags)', '--tags'),
+  groupSection('tag', 'By tag', 'TAG', '(no tags)'),
   assetSection('largest', 'Largest'),
   assetSection('longest', 'Longest'),
   assetSection('same_checksum', 'Duplicates: equal checksums', '--duplicates'),

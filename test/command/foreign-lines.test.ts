@@ -250,7 +250,7 @@ const lines: [line: string, told: string][] = [
   ['upload F.mp4 --move', '--move-to DONE'],
   ['sync in /Y --remove-source', '--move-to DIR'],
   ['uploads retry', 'mediactl uploads resume --all'],
-  ['sync in /Y --log-file x.log', '--results FILE'],
+  ['sync in /Y --log-file x.log', '2>> run.log'],
   ['share clip.mp4 --password p', 'no links with a password'],
   ['stats clip.mp4', 'the API has no analytics'],
   ['upload l.vtt --to lesson.mp4', 'the API cannot add subtitles'],

@@ -118,7 +118,11 @@ export const shortOptions: readonly ForeignWord[] = [
     use: 'leave it out',
   },
   { after: ['assets rm'], words: '--all -a', use: "mediactl rm '/FOLDER/*'; mediactl rm -r /FOLDER" },
-  { after: ['assets rm'], words: '--duplicates --dupes', use: 'mediactl stats --duplicates, which lists them' },
+  {
+    after: ['assets rm'],
+    words: '--duplicates --dupes',
+    use: 'mediactl stats --duplicates, which lists them; then mediactl rm ID ID, with the uids of those to trash',
+  },
   { after: ['assets rm', 'assets mv'], words: '-v', use: 'leave it out: the result is listed' },
   { after: ['assets mv'], words: '-t --target-directory', use: 'mediactl mv ID /FOLDER' },
   { after: ['assets mv'], words: '-f -i -u', use: 'leave it out: a move replaces nothing' },

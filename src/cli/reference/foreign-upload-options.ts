@@ -61,7 +61,7 @@ export const uploadOptions: readonly ForeignWord[] = [
   {
     after: uploadCommands,
     words: '--log-file --logfile --log',
-    use: '--results FILE, with a line for each file; --log-format text, for the messages on stderr',
+    use: '2>> run.log, for the messages; --results run.csv, for a line of each file',
   },
   { after: uploadCommands, words: '--track-renames', use: 'leave it out: a sync follows renamed files' },
   {

@@ -11,7 +11,10 @@ const logFormats = ['text', 'json'] as const;
 export type LogFormat = (typeof logFormats)[number];
 
 export const logFormatOption = () =>
-  new Option('--log-format <format>', 'write a log to stderr, one line per event').choices(logFormats);
+  new Option(
+    '--log-format <format>',
+    'with --watch, a log on stderr, one line per event; 2>> sync.log keeps it',
+  ).choices(logFormats);
 
 /** Log of a worker or a watch that runs as a service: one line on stderr per event, with time, level, worker and file. */
 export class RunLog {

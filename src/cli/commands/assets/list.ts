@@ -54,7 +54,9 @@ export function wordsArgument(collection: Collection = 'assets') {
 
 function addListOptions(command: Command, collection: Collection) {
   const described = command
-    .description(`Lists ${collection}, newest first. ${dateHelp}`)
+    .description(
+      `Lists ${collection}, newest first. ${dateHelp} What no option filters, --jq does: --all --jq '.[] | select(.height > .width).name' lists upright videos, and select((.description // "") == "") what has no description.`,
+    )
     .addArgument(wordsArgument(collection));
   const filtered = withFilters(described, collection, 'list')
     .addOption(sortOption)

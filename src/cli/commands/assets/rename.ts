@@ -19,7 +19,9 @@ export function rename(command: Command, run: ActionWrapper): void {
     'mediactl rename /Campaigns/2026/intro "Opening titles"',
     'mediactl rename /Campaigns/2026 "Spring 2026"',
   )
-    .description('Renames an asset, or a folder given by its path. It stays in the same folder.')
+    .description(
+      'Renames an asset, or a folder given by its path. It stays in the same folder. To rename many, edit the column name of a table: mediactl export /Folder names.csv, then mediactl apply names.csv.',
+    )
     .argument('<id>', `${idHelp}; or a folder`)
     .argument('<name>', 'new name')
     .option(...newestOption)

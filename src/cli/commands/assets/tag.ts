@@ -14,6 +14,7 @@ export function tag(command: Command, run: ActionWrapper): void {
   addExamples(
     command,
     'mediactl tag @last --add sea --remove draft',
+    'mediactl tag --tag sumer --add summer --remove sumer',
     'mediactl tag --pick --add sea',
     'mediactl tag @last --set sea,night',
     "mediactl tag '/Campaigns/2026/*' --add campaign-2026",
@@ -26,7 +27,9 @@ export function tag(command: Command, run: ActionWrapper): void {
 
 function addTagOptions(command: Command) {
   const described = command
-    .description('Adds, removes or replaces tags of the given assets, or of all that match the filters.')
+    .description(
+      'Adds, removes or replaces tags of the given assets, or of all that match the filters. To rename a tag, filter by it.',
+    )
     .argument('[id...]', idsHelp)
     .addOption(tagOption('--add <slug>', 'add a tag'))
     .addOption(tagOption('--remove <slug>', 'remove a tag'))

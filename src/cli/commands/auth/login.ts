@@ -28,7 +28,6 @@ export const login: Define = (command, run) => {
     command,
     'mediactl auth login --base-url https://media.example.com',
     'mediactl auth login ci --base-url https://media.example.com --with-key < key.txt',
-    'mediactl auth login ci',
   );
   addLoginOptions(command)
     .hook('preAction', (login) => {

@@ -31,7 +31,7 @@ export const check: CommandDefinition = (command, run) => {
   addChoiceOptions(
     command
       .description(
-        'Compares a directory with a folder, subdirectories included, and says what the next sync would do. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
+        'Compares a directory with a folder, subdirectories included, and lists what is missing or differs, on either side, as the next sync would find it. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
       )
       .argument('<directory>', 'directory to compare')
       .argument('[folder]', `folder to compare it with: ${folderHelp}`)

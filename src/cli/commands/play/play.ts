@@ -68,7 +68,7 @@ export const play: CommandDefinition = (command, run) => {
 const addPlayOptions = (command: Command) =>
   command
     .description(
-      `Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after ${playbackHours} hours; the API cannot make it last longer. Exits with 12 if the asset cannot be played.`,
+      `Prints the signed playback URLs of an asset. For a video, HLS comes first, then the source file. Anyone who has a URL can play the asset until it expires, usually after ${playbackHours} hours; the API cannot make it last longer. To copy it: mediactl share ID | pbcopy (xclip or wl-copy on Linux). Exits with 12 if the asset cannot be played.`,
     )
     .argument('[id...]', `${idHelp}; with --url several, or - for stdin`)
     .option('--url', 'print only the best URL; stderr says when it expires')

@@ -64,7 +64,10 @@ const addListOptions = (command: Command) =>
     )
     .optionsGroup('What to upload')
     .option('--files-from <file>', 'read paths from a file, one per line; - for stdin')
-    .option('--manifest <file>', 'read path, name, description, folder, tags, content_type from CSV or JSON lines')
+    .option(
+      '--manifest <file>',
+      'table with the columns path, name, description, folder, tags, content_type: CSV or JSON lines',
+    )
     .option(...encodingOption)
     .optionsGroup('Destination')
     .option('--flatten', 'put all files of a directory into one folder, without its subdirectories')

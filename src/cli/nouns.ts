@@ -22,7 +22,7 @@ const groups: Record<string, Record<string, Row>> = {
       load: async () => (await import('./commands/upload/upload.ts')).sync,
     },
     check: {
-      summary: 'compare a directory with a folder, and list what is missing',
+      summary: 'compare files with a folder, and list what is missing',
       load: async () => (await import('./commands/check/check.ts')).check,
     },
     ...short('wait', 'ls', 'get', 'download'),

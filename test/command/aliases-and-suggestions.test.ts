@@ -106,10 +106,10 @@ it('the hint for a command of another tool that deletes nothing never suggests a
   }
 });
 
-it('upload help prints the help of upload, and check names the number of arguments that it accepts', async () => {
+it('upload help prints the help of upload, and rename names the number of arguments that it accepts', async () => {
   const stderrOf = async (...args: string[]) => (await cli.run(args)).stderr;
   expect((await cli.run(['upload', 'help'])).stdout).toContain('Usage: mediactl upload ');
-  expect(await stderrOf('check', 'a', '/F', 'b')).toContain('error: check accepts 2 arguments, not 3');
+  expect(await stderrOf('rename', 'a', 'b', 'c')).toContain('error: rename accepts 2 arguments, not 3');
 });
 
 it('ls suggests the correct syntax for a folder without a slash, a list of fields and a jq filter', async () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
@@ -74,6 +74,71 @@ it('check --matches lists the files that match, and what shows it since when', a
   const [asset] = [...service.assets.values()];
   const match = { outcome: 'match', asset_uid: asset?.uid, evidence: 'upload', path: join(directory, 'note.txt') };
   expect([code, JSON.parse(stdout)]).toEqual([0, [{ ...match, found_at: expect.stringMatching(/^\d{4}-.*Z$/) }]]);
+});
+
+it('check of files finds them in a folder, or else in each folder that has an asset of their name', async () => {
+  for (const name of ['one.txt', 'two.txt', 'new.txt']) write(name);
+  const [one, two, added] = ['one.txt', 'two.txt', 'new.txt'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await cli.run(['folders', 'create', '/U']);
+  expect((await cli.run(['upload', one, '/U'])).code).toBe(0);
+  expect((await cli.run(['upload', two, '/'])).code).toBe(0);
+  const outcomes = async (...args: string[]) => {
+    const { code, stdout } = await cli.run(['check', ...args, '--json']);
+    return [code, JSON.parse(stdout).map(({ outcome }: { outcome: string }) => outcome)];
+  };
+  expect(await outcomes(one)).toEqual([0, ['match']]);
+  expect(await outcomes(one, '/U')).toEqual([0, ['match']]);
+  expect(await outcomes(one, two)).toEqual([0, ['match', 'match']]);
+  expect(await outcomes(one, two, added, '/U')).toEqual([11, ['match', 'missing_remotely', 'missing_remotely']]);
+  expect((await cli.run(['check', two, '/U'])).stderr).toContain(`try:   mediactl upload ${two} /U\n`);
+  expect((await cli.run(['check', one, '/U', '--download'])).code).toBe(2);
+});
+
+it('check of a file says what the service shows of its asset now: deleted, moved, or failed', async () => {
+  write('one.txt');
+  const path = join(directory, 'one.txt');
+  for (const folder of ['/U', '/V']) await cli.run(['folders', 'create', folder]);
+  await cli.run(['upload', path, '/U']);
+  const outcome = async () => JSON.parse((await cli.run(['check', path, '/U', '--json'])).stdout)[0].outcome;
+  const asset = [...service.assets.values()][0] as NonNullable<ReturnType<typeof service.assets.get>>;
+  asset.fields = { status: 'failed' };
+  expect(await outcome()).toBe('failed');
+  asset.fields = { status: 'ready' };
+  await cli.run(['mv', asset.uid, '/V']);
+  expect(await outcome()).toBe('missing_remotely');
+  await cli.run(['mv', asset.uid, '/U']);
+  expect(await outcome()).toBe('match');
+  service.assets.delete(asset.uid);
+  expect(await outcome()).toBe('missing_remotely');
+});
+
+it('check of a file that another machine uploaded says that it was not compared, and how to compare it', async () => {
+  write('one.txt');
+  const path = join(directory, 'one.txt');
+  const other = { ...service.environment, MEDIACTL_STATE_DIR: join(cli.home, 'other') };
+  await cli.run(['folders', 'create', '/U']);
+  await cli.run(['upload', path, '/U'], { environment: other });
+  const { code, stdout, stderr } = await cli.run(['check', path, '/U']);
+  expect([code, stdout]).toEqual([11, expect.stringMatching(/^unverified\t/)]);
+  const [, line = ''] = /try: +mediactl (.*), to compare/.exec(stderr) ?? [];
+  expect(line).toBe(`check ${directory} /U --download --include one.txt`);
+  expect((await cli.run(line.split(' '))).code).toBe(0);
+});
+
+it('check tells that a sync moves the assets of renamed files', async () => {
+  write('one.txt');
+  await cli.run(['sync', directory, '/U', '--create-folders']);
+  for (const asset of service.assets.values()) asset.fields = { status: 'ready' };
+  renameSync(join(directory, 'one.txt'), join(directory, 'two.txt'));
+  const { stdout, stderr } = await cli.run(['check', directory, '/U']);
+  expect([stdout, stderr]).toEqual([
+    expect.stringMatching(/^renamed\t/),
+    expect.stringMatching(/try: +mediactl sync \S+ \/U, to rename and move the assets of renamed files\n/),
+  ]);
 });
 
 /** A service that returns no checksum of what it has received. */

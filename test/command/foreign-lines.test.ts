@@ -140,7 +140,7 @@ const lines: [line: string, told: string][] = [
   ['wait clip.mp4 60', '--timeout 60s'],
   ['share clip.mp4 --qr', 'qrencode -t ANSI'],
   ['open .', 'mediactl browse /'],
-  ['undo 2', 'six digits'],
+  ['undo 2', 'at least 6 digits'],
   // Of manuals: rclone
   ['copy ./in remote:', 'mediactl upload PATH /FOLDER'],
   ['sync ./in remote:path', '--profile NAME'],
@@ -268,7 +268,7 @@ const lines: [line: string, told: string][] = [
   ['stats --tags', '--by tag'],
   ['ls --orientation portrait', 'select(.height > .width)'],
   ['ls --no-description', '.description'],
-  ['check F.mp4', 'mediactl upload F.mp4 -n'],
+  ['check F.mp4', 'mediactl upload F.mp4 /FOLDER'],
   ['check in /Y --missing', 'leave it out'],
   ['tags rename sumer summer', 'mediactl tag --tag sumer --add summer --remove sumer'],
   ["rename '/List/*' s/a/b/", 'mediactl apply names.csv'],

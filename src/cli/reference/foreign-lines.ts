@@ -268,12 +268,6 @@ const others: readonly ForeignLine[] = [
     use: 'mediactl assets player-data ID, for what a page with a player needs; mediactl share ID',
   },
   { after: ['login'], line: /^(https?:\S+|[^\s-]\S*\.\S+)(?: |$)/, use: 'mediactl login --base-url {1}' },
-  {
-    after: ['check'],
-    line: /^(?:-\S+ )*([^\s-]\S*)/,
-    is: 'file',
-    use: 'mediactl upload {1} -n --existing anywhere, which tells if it is uploaded',
-  },
 ];
 
 /** Lines of which the first word is no command of mediactl. */

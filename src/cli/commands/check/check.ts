@@ -1,13 +1,19 @@
-import { stat } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
 import { createContentReader } from '../../../client/download/compare-bytes.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
+import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
+import { findAssets } from '../../../client/library/select-assets.ts';
 import {
   type CheckedDirectory,
   type CheckedFile,
   checkDirectory,
 } from '../../../client/upload/decide/check-directory.ts';
+import { checkFiles } from '../../../client/upload/decide/check-files.ts';
+import type { DecideNotice } from '../../../client/upload/decide/decision.ts';
 import { choiceFrom, type FileChoice, FileChooser } from '../../../client/upload/sources/file-chooser.ts';
+import { parentOf } from '../../../contract/asset.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { type CheckOutcome, checkOutcomes } from '../../../shared/file-evidence.ts';
 import { escapeControls, quoteForShell } from '../../../shared/sanitize.ts';
@@ -25,25 +31,42 @@ export const check: CommandDefinition = (command, run) => {
   addExamples(
     command,
     'mediactl check ./rushes /Campaigns/2026',
+    'mediactl check ./clip.mp4',
     'mediactl check ./rushes /Campaigns/2026 --download',
     'mediactl check ./rushes /Campaigns/2026 --matches --csv > proof.csv',
   );
   addChoiceOptions(
     command
       .description(
-        'Compares a directory with a folder, subdirectories included, and lists what is missing or differs, on either side, as the next sync would find it. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
+        'Compares a directory with a folder, subdirectories included, and lists what is missing or differs, on either side, as the next sync would find it. Compares single files with a folder, or else with each folder that has an asset of their name. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
       )
-      .argument('<directory>', 'directory to compare')
-      .argument('[folder]', `folder to compare it with: ${folderHelp}`)
+      .argument('<path...>', `directory or files to compare; then the folder to compare with: ${folderHelp}`)
       .option('--download', 'download each asset and compare it byte by byte')
       .option('--matches', 'also list the files that match, and what shows it'),
   ).action(
-    run((context, directory, path, { download = false, matches = false, ...choice }) => {
-      const folder = path ?? context.settings.folder ?? '/';
-      return runCheck(context, { directory, folder, download, listsMatches: matches, choice: choiceFrom(choice) });
+    run((context, args, { download = false, matches = false, ...flags }) => {
+      const { directory, files, folder = context.settings.folder } = splitPaths(args);
+      const choice = choiceFrom(flags);
+      if (directory !== undefined)
+        return runCheck(context, { directory, folder: folder ?? '/', download, listsMatches: matches, choice });
+      if (download) throw usageError('--download compares a directory', 'mediactl check DIR /FOLDER --download');
+      return runCheckFiles(context, { files, folder, choice });
     }),
   );
 };
+
+/** Separates a folder of the library, which may be the last argument, from what is on this machine. */
+function splitPaths(args: readonly string[]): { directory?: string; files: readonly string[]; folder?: string } {
+  const [first = '', folder, ...others] = args;
+  const found = statSync(first, { throwIfNoEntry: false });
+  if (!found) throw usageError(`${first} does not exist`, 'mediactl check DIRECTORY /FOLDER');
+  if (found.isDirectory()) {
+    if (others.length > 0) throw usageError('check compares one directory', 'mediactl check DIRECTORY /FOLDER');
+    return { directory: first, files: [], ...(folder !== undefined && { folder }) };
+  }
+  const last = args.at(-1) as string;
+  return existsSync(last) ? { files: args } : { files: args.slice(0, -1), folder: last };
+}
 
 /** Directory to compare with a folder, which is given by uid or path. */
 export type CheckRequest = {
@@ -58,8 +81,6 @@ export type CheckRequest = {
 
 export async function runCheck(context: Context, request: CheckRequest): Promise<CommandOutcome> {
   const { directory, choice } = request;
-  const isDirectory = await stat(directory).catch(() => undefined);
-  if (!isDirectory?.isDirectory()) throw usageError(`${directory} is not a directory`, 'mediactl check DIRECTORY');
   const own = context.ownFiles;
   const chooser = new FileChooser(choice, { own, names: choiceNames });
   const { tree } = await fetchFolderTree(context);
@@ -88,8 +109,59 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   };
 }
 
+/** Files to compare with what is directly in a folder; without one, in each folder that has an asset of their name. */
+type CheckFilesRequest = { files: readonly string[]; folder: string | undefined; choice: FileChoice };
+
+async function runCheckFiles(context: Context, { files, folder, choice }: CheckFilesRequest): Promise<CommandOutcome> {
+  const own = context.ownFiles;
+  const chooser = new FileChooser(choice, { own, names: choiceNames });
+  const library = await context.library();
+  const { tree } = await fetchFolderTree(context);
+  const deps = {
+    ...{ library, own, signal: context.signal },
+    receipts: await context.state.receiptsIfAny(),
+    store: await context.state.uploadsIfAny(),
+    onDecideNotice: (notice: DecideNotice) => reportDecideNotice(context, notice),
+  };
+  const checkIn = (file: string, top: FolderNode | undefined) => checkFiles([file], chooser, { ...deps, top });
+  const topsOf = async (file: string) => {
+    if (folder !== undefined) return [isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder)];
+    const { found } = await findAssets(library, basename(file));
+    const tops = new Set(found.map((asset) => tree.find(parentOf(asset) ?? '')));
+    return tops.size > 0 ? [...tops] : [undefined];
+  };
+  const checked: CheckedFile[] = [];
+  for (const file of files) {
+    const found: CheckedFile[] = [];
+    for (const top of await topsOf(file)) found.push(...(await checkIn(file, top)));
+    const best = found.find(({ outcome }) => outcome === 'match') ?? found[0];
+    if (best) checked.push(best);
+  }
+  warnOfLeftOut(context, chooser);
+  const { summary, problem } = summarize({ fileCount: checked.length, checked });
+  context.terminal.info(summary);
+  const differing = checked.filter(({ outcome }) => outcome !== 'match');
+  return {
+    result: listBy(({ asset_uid }) => asset_uid ?? '', checked.map(toRecord), columns, ''),
+    failure:
+      differing.length > 0
+        ? new CodedError(problem, { code: 'check_failed', hint: nextStepOfFiles(differing, folder) })
+        : undefined,
+  };
+}
+
+/** Returns the next step: an upload if it would send a file, else the comparison of bytes. */
+function nextStepOfFiles(differing: readonly CheckedFile[], folder = '/FOLDER'): string {
+  const missing = differing.filter(({ outcome }) => outcome !== 'unverified');
+  const paths = missing.map(({ path }) => quoteForShell(path)).join(' ');
+  if (missing.length > 0) return `mediactl upload ${paths} ${quoteForShell(folder)}`;
+  const names = differing.map(({ path }) => `--include ${quoteForShell(basename(path))}`).join(' ');
+  const directory = quoteForShell(dirname(differing[0]?.path ?? ''));
+  return `mediactl check ${directory} ${quoteForShell(folder)} --download ${names}, to compare them byte by byte`;
+}
+
 /** Returns the line that counts all files, and the words for those that do not match. */
-function summarize({ fileCount, checked }: CheckedDirectory): { summary: string; problem: string } {
+function summarize({ fileCount, checked }: Omit<CheckedDirectory, 'ownFailed'>): { summary: string; problem: string } {
   const count = (what: (typeof checkOutcomes)[CheckOutcome]['counts']) =>
     checked.filter(({ outcome }) => checkOutcomes[outcome].counts === what).length;
   const [uncompared, different] = [count('not_compared'), count('difference')];
@@ -106,6 +178,8 @@ const toRecord = ({ evidence, ...found }: CheckedFile): OutputRecord<'check'> =>
   found_at: evidence?.foundAt ?? null,
 });
 
+const renames = 'rename and move the assets of renamed files';
+
 /** Maximum number of assets that a next step names. */
 const maxNamedAssets = 3;
 
@@ -117,14 +191,16 @@ function nextStep(
 ): string {
   const has = (...kinds: CheckOutcome[]) => differences.some(({ outcome }) => kinds.includes(outcome));
   const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
-  const sync = `mediactl sync ${both}, to upload missing and changed files`;
+  const sends = has('missing_remotely', 'changed', 'different', 'same_name');
+  const purposes = [...(sends ? ['upload missing and changed files'] : []), ...(has('renamed') ? [renames] : [])];
+  const sync = `mediactl sync ${both}, to ${purposes.join(' and ') || 'upload them again'}`;
   const compare = `mediactl check ${both} --download, to compare them byte by byte`;
   if (ownFailed.size > 0) {
     const uids = ownFailed.size > maxNamedAssets ? 'ID' : [...ownFailed].join(' ');
     return `check that the files whose processing failed play on your machine; mediactl rm ${uids}, then ${sync}`;
   }
   if (has('same_name') && !download) return compare;
-  if (has('missing_remotely', 'changed', 'different', 'same_name', 'renamed')) return sync;
+  if (purposes.length > 0) return sync;
   if (has('unverified'))
     return download
       ? 'mediactl wait, if they are not ready yet, then run the same command again; a rendition cannot be compared'

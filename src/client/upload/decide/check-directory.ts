@@ -37,7 +37,7 @@ export type CheckedFile = {
 /** Content of an asset that was downloaded. @property isOriginal false if it is, or may be, a rendition */
 export type ReadContent = { blake3: string; sizeBytes: number; isOriginal: boolean };
 
-type CheckDeps = {
+export type CheckDeps = {
   library: Pick<Library, 'api' | 'folders'>;
   /** Folder to compare; undefined for the top level. */
   top: FolderNode | undefined;

@@ -405,6 +405,7 @@ it.each(['upload', 'sync'])(
     writeManyFiles(directory, { count: 9 });
     const { code, stderr } = await runCli(verb, directory, '/', '--max-wait', '5s');
     expect([code, stderr]).toEqual([9, expect.stringMatching(/would exceed the maximum wait[\s\S]*--max-wait/)]);
+    expect(stderr).not.toContain('the response to a creation was lost'); // no creation was sent
   },
 );
 

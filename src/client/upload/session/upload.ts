@@ -264,8 +264,10 @@ const rejectionStatuses = new Set([
 /** Returns true if a failed creation certainly made no asset, so that its intent can be removed. */
 function hasCreatedNothing(error: unknown): boolean {
   if (!(error instanceof CodedError)) return false;
-  const { status } = error.explanation;
-  return wasNotSent(error) || isStorageUnavailable(error) || (status !== undefined && rejectionStatuses.has(status));
+  const { status, code } = error.explanation;
+  // The rate limiter of this machine ends a request before it is sent.
+  if (code === 'rate_limited' || wasNotSent(error) || isStorageUnavailable(error)) return true;
+  return status !== undefined && rejectionStatuses.has(status);
 }
 
 /** Returns the asset of a creation whose response names it, but no session that can be used. */

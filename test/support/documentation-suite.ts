@@ -46,6 +46,7 @@ const codes: Record<string, { code: number; why: string }> = {
     why: 'an earlier line uploads this content, under another name',
   },
   'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name "From a pipe"': { code: 11, why: 'the same' },
+  'mediactl check ./clip.mp4': { code: 11, why: 'the asset of its name has other bytes' },
   'mediactl check ./rushes /Campaigns': { code: 11, why: 'the folder has an asset that is not in the directory' },
   'mediactl check ./rushes /Campaigns/2026': { code: 11, why: 'the same' },
   'mediactl check ./rushes /Campaigns/2026 --download': { code: 11, why: 'the same' },

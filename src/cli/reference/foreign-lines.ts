@@ -155,6 +155,13 @@ const uploads: readonly ForeignLine[] = [
     cannot: 'the account is that of the profile, not a part of the path',
     use: 'mediactl {verb} PATH /FOLDER --profile NAME',
   },
+  {
+    after: uploadCommands,
+    line: /^(\S+) (\/\S*) --(?:remove-source|remove-source-files|delete-source|move)$/,
+    is: 'directory',
+    cannot: 'mediactl deletes no local files',
+    use: 'mediactl sync {1} {2} --move-to ./uploaded, which moves each uploaded file there',
+  },
   { after: ['sync'], line: /--delete(?:-\w+)?\b/, use: '--prune, with mediactl sync DIR /FOLDER' },
   {
     after: [...uploadCommands, 'download'],
@@ -177,6 +184,8 @@ const uploads: readonly ForeignLine[] = [
     use: 'COMMAND | mediactl upload - {1} --name NAME',
   },
 ];
+
+const oneName = 'a rename gives one asset or folder a name';
 
 /** Words beside the id of an asset. */
 const assets: readonly ForeignLine[] = [
@@ -218,8 +227,14 @@ const assets: readonly ForeignLine[] = [
   { after: ['assets tag'], line: /^([^\s-]\S*) ([^\s-]\S*)$/, use: 'mediactl tag {2} --add {1}' },
   {
     after: ['rename'],
+    line: /^(\/\S+) s\/.*\//,
+    cannot: oneName,
+    use: 'mediactl export {1} names.csv; edit the column name; mediactl apply names.csv',
+  },
+  {
+    after: ['rename'],
     line: /(?:^| )s\/.*\//,
-    cannot: 'a rename gives one asset or folder a name',
+    cannot: oneName,
     use: 'mediactl export /FOLDER names.csv; edit the column name; mediactl apply names.csv',
   },
   { after: ['rename'], line: /^(\S+) (?:to|as|->) (\S+)$/, use: 'mediactl rename {1} {2}' },
@@ -236,6 +251,11 @@ const assets: readonly ForeignLine[] = [
     use: 'mediactl upload {1} {2}, for a file of this machine',
   },
   { after: ['mv'], line: /^(\S+) ([^\s/.]+\.\w{2,4})$/, use: 'mediactl rename {1} {2}' },
+  {
+    after: ['play'],
+    line: /^([^\s-]\S*) (?:--copy|--clipboard|-c)$/,
+    use: 'mediactl share {1} | pbcopy; xclip or wl-copy on Linux',
+  },
   { after: ['play'], line: / (\d+:\d\d(?::\d\d)?|\d+s)$/, use: 'mpv --start={1} "$(mediactl play ID --url)"' },
   {
     after: ['stats'],

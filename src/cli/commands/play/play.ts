@@ -30,9 +30,9 @@ import { openWithDefault } from '../open-program.ts';
 import { playbackRows, probeRows } from './playback-rows.ts';
 import { probePlayback } from './probe.ts';
 
-/** Exclusive modes. The first two have short forms, which come first so that an error names the other one. */
+/** Exclusive modes, those with a short form first, so that an error names the other one. */
 const outputModes = ['url', 'web', 'probe'] as const;
-const shortForms = { url: 'share', web: 'open' };
+const commandsOfModes = { url: 'mediactl share ID', web: 'mediactl open ID', probe: 'mediactl play ID --probe' };
 
 type PlayFlags = FlagsOf<typeof addPlayOptions>;
 
@@ -81,8 +81,8 @@ const addPlayOptions = (command: Command) =>
 /** @throws CodedError `usage` (exit 2) if flags exclude each other */
 function parsePlayRequest(ids: readonly string[], flags: PlayFlags): PlayRequest | ShareRequest {
   const [mode, other] = outputModes.filter((each) => flags[each] !== undefined);
-  if (mode && mode !== 'probe' && other)
-    throw usageError(`--${other} cannot be used with ${shortForms[mode]}`, `mediactl play ID --${other}`);
+  if (mode && other)
+    throw usageError(`--${other} cannot be used with ${mode === 'url' ? 'share' : 'open'}`, commandsOfModes[other]);
   const [id, second] = ids;
   const isShared = mode === 'url' && flags.tokenFile === undefined;
   if (isShared && (second !== undefined || id === '-')) return { ...flags, ids };

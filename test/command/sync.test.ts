@@ -332,13 +332,18 @@ describe('upload plans, globs and manifests', () => {
     expect(service.tags).toEqual([['sea', 'night'], ['x']]);
   });
 
-  it('a manifest may have short rows, and columns without a name and a cell at the end', async () => {
-    const [a, b] = [join(directory, 'top.bin'), join(directory, 'day 1/a.bin')];
+  it('a manifest may have short rows, empty cells after the last column, and columns without a name and a cell at the end', async () => {
+    const [a, b, c] = ['top.bin', 'day 1/a.bin', 'c.bin'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ];
+    writeFileSync(c, 'third');
     const csv = join(cli.home, 'short.csv');
-    writeFileSync(csv, `path,name,tags,,\n${a},Quay,sea,,\n${b}\n`);
+    writeFileSync(csv, `path,name,tags,,\n${a},Quay,sea,,\n${b}\n${c},,,,,,\n`);
     const uploaded = await cli.json(['upload', '--manifest', csv]);
-    expect(uploaded.map(({ outcome }: never) => outcome)).toEqual(['uploaded', 'uploaded']);
-    expect(service.completeAssets.map(({ name }) => name).sort()).toEqual(['Quay', 'a.bin']);
+    expect(uploaded.map(({ outcome }: never) => outcome)).toEqual(['uploaded', 'uploaded', 'uploaded']);
+    expect(service.completeAssets.map(({ name }) => name).sort()).toEqual(['Quay', 'a.bin', 'c.bin']);
   });
 
   it.each([
@@ -350,6 +355,8 @@ describe('upload plans, globs and manifests', () => {
     ['path,\nx,y\n', 'a cell has no column'],
     ['path,__proto__\nx,red\n', 'unknown column __proto__'],
     ['name\nx\n', 'the header has no column path'],
+    ['path,name\nx,One, two\n', 'line 2'],
+    ['path,name\nx,One, two\n', 'put a cell that contains "," in quotes'],
     ['path,name\n,x\n', 'the path is missing'],
     ['{"path":1}\n{"path"\n', 'line 2'],
     ['path\nx\nx\n', 'lists x twice'],

@@ -86,7 +86,7 @@ describe('readTable', () => {
   });
 
   it.each([
-    ['a row with more cells than the header', 'uid,name\n1,a,b\n', 'cannot parse a.csv'],
+    ['a row with more cells than the header', 'uid,name\n1,a,b\n', 'line 2 of a.csv is invalid'],
     ['an Excel workbook', 'PK\x03\x04rest', 'a.csv is a workbook, not a table'],
     ['a quote that never ends', 'uid,name\n1,"a\n', 'cannot parse a.csv'],
     ['a column that occurs twice', 'uid,name,Name\n1,a,b\n', 'line 1 of a.csv is invalid'],

@@ -42,8 +42,13 @@ export async function readTable(bytes: Buffer, name: string, encoding: string | 
   const twice = header.find((column, at) => column !== '' && header.indexOf(column) !== at);
   if (twice !== undefined) throw tableError(name, 1, `column ${twice} occurs twice`);
   const rows = async function* () {
-    for await (const { record, line } of records)
+    for await (const { record, line } of records) {
+      if (record.slice(header.length).some((cell) => cell !== ''))
+        throw tableError(name, line, `it has ${record.length} cells, and the header has ${header.length}`).with({
+          hint: `put a cell that contains "${delimiter}" in quotes`,
+        });
       yield { line, cells: Object.fromEntries(header.map((column, at) => [column, record[at]])) };
+    }
   };
   return { columns: header, rows: rows() };
 }
@@ -85,7 +90,7 @@ async function* parseDelimited(
     info: true,
     skip_empty_lines: true,
     skip_records_with_empty_values: true,
-    relax_column_count_less: true, // spreadsheet programs leave out the empty cells at the end of a row
+    relax_column_count: true, // spreadsheet programs leave out empty cells at the end of a row, or add some
     trim: true,
   });
   try {
@@ -98,9 +103,8 @@ async function* parseDelimited(
 /** Returns the text of a cell, or '' for an object or a list. */
 export const cellText = (value: unknown): string => asText(value) ?? '';
 
+/** Next step of an error that has no better one. */
+export const tableHint = 'use CSV with a header, or JSON lines';
+
 export const tableError = (name: string, line: number | undefined, reason: string) =>
-  usageError(
-    line === undefined ? `cannot parse ${name}` : `line ${line} of ${name} is invalid`,
-    'use CSV with a header, or JSON lines',
-    reason,
-  );
+  usageError(line === undefined ? `cannot parse ${name}` : `line ${line} of ${name} is invalid`, tableHint, reason);

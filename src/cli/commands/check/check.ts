@@ -191,16 +191,16 @@ function nextStep(
 ): string {
   const has = (...kinds: CheckOutcome[]) => differences.some(({ outcome }) => kinds.includes(outcome));
   const both = `${quoteForShell(directory)} ${quoteForShell(folder)}`;
-  const sends = has('missing_remotely', 'changed', 'different', 'same_name');
+  const sends = has('missing_remotely', 'changed', 'different', 'same_name', 'failed');
   const purposes = [...(sends ? ['upload missing and changed files'] : []), ...(has('renamed') ? [renames] : [])];
-  const sync = `mediactl sync ${both}, to ${purposes.join(' and ') || 'upload them again'}`;
+  const sync = `mediactl sync ${both}, to ${purposes.join(' and ')}`;
   const compare = `mediactl check ${both} --download, to compare them byte by byte`;
   if (ownFailed.size > 0) {
     const uids = ownFailed.size > maxNamedAssets ? 'ID' : [...ownFailed].join(' ');
     return `check that the files whose processing failed play on your machine; mediactl rm ${uids}, then ${sync}`;
   }
   if (has('same_name') && !download) return compare;
-  if (purposes.length > 0) return sync;
+  if (has('missing_remotely', 'changed', 'different', 'same_name', 'renamed')) return sync;
   if (has('unverified'))
     return download
       ? 'mediactl wait, if they are not ready yet, then run the same command again; a rendition cannot be compared'

@@ -2,7 +2,7 @@ import { describeWrongTag, parseTags } from '../../../contract/slug.ts';
 import { asText } from '../../../shared/json-values.ts';
 import { asCodedError } from '../../errors.ts';
 import { closestSpellings } from '../../spelling.ts';
-import { readTable, type TableRow, tableError } from '../../table/read-table.ts';
+import { readTable, type TableRow, tableError, tableHint } from '../../table/read-table.ts';
 import type { UserMetadata } from './upload-file.ts';
 
 const columns = ['path', 'name', 'description', 'folder', 'tags', 'content_type'] as const;
@@ -30,7 +30,7 @@ export async function parseManifest(bytes: Buffer, encoding: string | undefined)
 
 function addHint(error: unknown): never {
   const coded = asCodedError(error);
-  throw coded.explanation.hint?.includes('columns:') ? coded : coded.with({ hint: manifestHint });
+  throw coded.explanation.hint === tableHint ? coded.with({ hint: manifestHint }) : coded;
 }
 
 function parseRow({ line, cells }: TableRow): { path: string; about: UserMetadata } {

@@ -47,6 +47,12 @@ const dayMs = 86_400_000;
 /** Largest time zone offset, because the service might compute days in another time zone. */
 const maxZoneOffsetMs = 14 * 3_600_000;
 
+/** Returns true for a day of the calendar, such as `2026-03-01`: the API filters by the day of creation (§4). */
+export function isDay(text: string): boolean {
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
 const creationDate = (unmatchable: string, isMatch: (madeAt: number, dayAt: number) => boolean) => ({
   kind: 'date' as const,
   matches: ({ created_at }: AssetRecord, day: string) => {

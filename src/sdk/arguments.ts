@@ -1,6 +1,7 @@
 import english from 'zod/v4/locales/en.js';
 import * as z from 'zod/v4/mini';
 import { usageError } from '../client/errors.ts';
+import { isDay } from '../contract/asset-filters.ts';
 import { nameKeys } from '../contract/assumptions.ts';
 import { describeWrongTag, isSlug } from '../contract/slug.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
@@ -15,7 +16,7 @@ const texts = z.array(text);
 const newTag = text.check(z.refine(isSlug, { error: ({ input }) => describeWrongTag([String(input)]) }));
 const presentTag = text.check(z.refine((tag) => !tag.includes(','), 'it must be one tag, without a comma'));
 const flag = z.optional(z.boolean());
-const day = z.iso.date('it must be a date in the form YYYY-MM-DD');
+const day = z.string().check(z.refine(isDay, 'it must be a date in the form YYYY-MM-DD'));
 const positiveInteger = z.int().check(z.minimum(1));
 const callback = z.optional(
   z.custom<(...args: never[]) => void>((value) => typeof value === 'function', 'it must be a function'),

@@ -54,7 +54,10 @@ describe('rm by uid, which is stopped before it has read its assets', () => {
       run(['history', await lastId(), '--resume'], { tty: true, columns: 200, stdin: `${answer}\n` });
     for (let n = 0; n < 2; n++) {
       const declined = await ask('n');
-      expect([declined.code, declined.stderr]).toEqual([130, expect.stringContaining('Move them to the trash?')]);
+      expect([declined.code, declined.stderr]).toEqual([
+        130,
+        expect.stringContaining('Move 2 assets to the trash that change'),
+      ]);
       expect(declined.stdout + declined.stderr).toContain('KEEP');
       expect(await existing(left)).toEqual(left);
     }

@@ -93,6 +93,8 @@ it('the question of history --resume says that the API cannot restore what it mo
   const { code, stderr } = await cli.run(['history', change_id, '--resume'], { tty: true, stdin: 'n\n' });
   expect([code, stderr]).toEqual([
     130,
-    expect.stringContaining('Move them to the trash? The API cannot restore them.'),
+    expect.stringMatching(
+      /Move 2 assets to the trash that change \S+ has not read before\? The API cannot restore them\./,
+    ),
   ]);
 });

@@ -17,6 +17,9 @@ export type WriteLimit = { count: number; isTyped: boolean };
 
 const defaultMaxChanges = 100;
 
+/** Limit of what was confirmed once: an undo, or the rest of a change. */
+export const noLimit: WriteLimit = { count: Number.POSITIVE_INFINITY, isTyped: false };
+
 export const maxChangesOption = [
   '--max-changes <number>',
   `maximum number of assets to change (${defaultMaxChanges})`,

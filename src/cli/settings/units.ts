@@ -1,4 +1,5 @@
 import { usageError } from '../../client/errors.ts';
+import { isDay } from '../../contract/asset-filters.ts';
 
 const durationMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -36,11 +37,8 @@ const dayMs = 86_400_000;
 /** Converts `YYYY-MM-DD`, `today`, `yesterday` or an age (`36h`, `7d`, `2w`) to a UTC date, YYYY-MM-DD. */
 export function parseDay(name: string, text: string, now: number): string {
   const hint = 'use YYYY-MM-DD, today, yesterday, or an age such as 36h, 7d or 2w';
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) {
-    const date = new Date(`${text}T00:00:00Z`);
-    if (!Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
-    throw usageError(`${name}: ${text} is not a valid date`, hint);
-  }
+  if (isDay(text)) return text;
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) throw usageError(`${name}: ${text} is not a valid date`, hint);
   const named = ['today', 'yesterday'].indexOf(text);
   const age = /^(\d{1,5}) ?([hdw]|(?:hour|day|week)s? ago)$/.exec(text);
   const unitMs = { h: dayMs / 24, d: dayMs, w: 7 * dayMs }[age?.[2]?.[0] ?? 'd'] ?? dayMs;

@@ -14,9 +14,8 @@ import { timeText } from '../../output/cells.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
-import { confirm } from '../../terminal/prompt.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
-import { truncateLines } from '../confirm-many.ts';
+import { confirmMany, noLimit, truncateLines } from '../confirm-many.ts';
 import { cannotRestore, maxDeletionLines } from '../deletion.ts';
 
 type HistoryRecord = OutputRecord<'history'>;
@@ -127,19 +126,14 @@ async function confirmUnread(
     throw usageError(`change ${change.id} has not read ${pluralize(count, 'asset')} that it is to write`, instead);
   const read = await (await context.writer()).readUnread(items);
   const shown = read.filter((_, at) => isUnread(items[at] as StoredItem));
-  if (terminal.isInteractive && !settings.yes)
-    terminal.emit(
-      truncateLines(
-        shown.map((item) => lineOf(item, change)),
-        shown.length,
-        maxDeletionLines,
-      ).join('\n'),
-    );
   const isDeletion = shown.some(({ after }) => after === null);
-  const action = isDeletion ? 'Move them to the trash? The API cannot restore them.' : 'Write them?';
-  await confirm(terminal, `${action} Change ${change.id} has not read ${pluralize(count, 'asset')} before.`, {
-    yes: settings.yes,
-    instead,
+  const lines = shown.map((item) => lineOf(item, change));
+  const many = pluralize(count, 'asset');
+  await confirmMany(context, {
+    ...{ count, noun: 'assets', limit: noLimit },
+    what: `${isDeletion ? `move ${many} to the trash` : `write ${many}`} that change ${change.id} has not read before`,
+    ...(isDeletion && { warning: cannotRestore(count) }),
+    lines: async () => truncateLines(lines, lines.length, maxDeletionLines),
   });
   return read;
 }

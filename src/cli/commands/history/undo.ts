@@ -12,10 +12,9 @@ import { addExamples, type CommandDefinition, type CommandOutcome } from '../../
 import type { Context } from '../../context.ts';
 import { runChange } from '../../library/run-change.ts';
 import { changeResult } from '../../output/outcome.ts';
-import { confirm } from '../../terminal/prompt.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
-import { truncateLines } from '../confirm-many.ts';
+import { confirmMany, noLimit, truncateLines } from '../confirm-many.ts';
 import { assertSameService, changeIdHelp, findChange, lineOf } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
@@ -46,10 +45,11 @@ async function runUndo(context: Context, id: string | undefined): Promise<Comman
   // With nothing left at all, an undo without items records that the change is undone.
   if (settings.dryRun || (items.length === 0 && leftovers.length > 0)) return undoResult(context, leftovers, plan);
   const lines = items.map((item) => lineOf(item, change));
-  if (terminal.isInteractive && !settings.yes) terminal.emit(truncateLines(lines, lines.length).join('\n'));
-  const question = `Write the old values of ${pluralize(items.length, 'item')}?`;
-  if (items.length > 0)
-    await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
+  await confirmMany(context, {
+    ...{ count: items.length, noun: 'items', limit: noLimit },
+    what: `write the old values of ${pluralize(items.length, 'item')}`,
+    lines: async () => truncateLines(lines, lines.length),
+  });
   const workspace = change.workspace ?? undefined;
   const left = [...plan.conflicts, ...plan.irreversible];
   const undoing = { command: 'undo', summary: what, undoOf: change.id, items, left, workspace, ageMs };

@@ -1,5 +1,6 @@
 import type { Command, Help, Option } from '@commander-js/extra-typings';
 import type { ChalkInstance } from 'chalk';
+import { groupBy } from '../shared/groups.ts';
 import { argumentTerm, examplesOf, isGlobalOption, isListedHeading } from './command.ts';
 import { helpGroups } from './nouns.ts';
 import { shortcuts } from './shortcuts.ts';
@@ -35,7 +36,10 @@ function pageWith(command: Command, help: Help, { typed, colors }: HelpStyle, ex
     lines.length > 0 ? `${colors.bold(title)}\n${lines.join('\n')}\n` : '';
   const aligned = (rows: readonly HelpRow[]) => alignedRows(rows, width, help, colors);
   const options = help.visibleOptions(command).filter((option) => !isGlobalOption(option));
-  const optionGroups = groupOptions(options.filter(({ long }) => !['--help', '--version'].includes(long ?? '')));
+  const optionGroups = groupBy(
+    options.filter(({ long }) => !['--help', '--version'].includes(long ?? '')),
+    ({ helpGroupHeading }) => helpGroupHeading,
+  );
   const rowOf = (option: Option): HelpRow => [help.optionTerm(option), describeOption(option)];
   const argumentRows = help
     .visibleArguments(command)
@@ -86,16 +90,6 @@ function examplesAs(typed: string, lines: readonly string[]): readonly string[] 
     if (options.length === 0 || line.startsWith(`mediactl ${typed} `)) return [own];
     return options.every((option) => own.includes(` ${option}`)) ? [own.replace(` ${options.join(' ')}`, '')] : [];
   });
-}
-
-/** Groups options by their heading, in the order in which they were added; undefined for those without one. */
-function groupOptions(options: readonly Option[]): Map<string | undefined, Option[]> {
-  const groups = new Map<string | undefined, Option[]>();
-  for (const option of options) {
-    const title = option.helpGroupHeading;
-    groups.set(title, [...(groups.get(title) ?? []), option]);
-  }
-  return groups;
 }
 
 /** Formats an option's description, followed by its allowed values with the default first. */

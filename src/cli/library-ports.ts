@@ -1,4 +1,4 @@
-import type { ChangeNotice } from '../client/changes/carry-out.ts';
+import { describeNotice } from '../client/changes/change-item.ts';
 import type { LibraryPorts } from '../client/open/open-library.ts';
 import { escapeControls } from '../shared/sanitize.ts';
 import type { Context } from './context.ts';
@@ -14,19 +14,6 @@ export function libraryPorts(context: Context): LibraryPorts {
     onChange: (outcome) => context.changesMade.addChange(outcome),
     lookupNotices: async () => (await import('./library/folder-lookup.ts')).lookupNotices(context),
     onGap: (gap) => context.listGaps.push(gap),
-    onChangeNotice: (notice) => context.terminal.warn(describeNotice(notice)),
+    onChangeNotice: (notice) => context.terminal.warn(escapeControls(describeNotice(notice))),
   };
-}
-
-function describeNotice(notice: ChangeNotice): string {
-  if (notice.kind === 'unverifiable')
-    return `cannot verify the change: the service does not show ${notice.fields.map(escapeControls).join(', ')}`;
-  const { message, explanation } = notice.error;
-  if (notice.kind === 'receipts_not_updated')
-    return `${message} (${explanation.reason}): the upload history does not have this change`;
-  const consequence =
-    notice.kind === 'cannot_undo'
-      ? 'this change cannot be undone'
-      : 'the results of the remaining items are not recorded';
-  return `the history cannot be written (${explanation.reason ?? message}): ${consequence}`;
 }

@@ -27,6 +27,16 @@ export function rangeBelow(directory: string, separator: string = sep): [from: s
 /** Identifies a file or directory on this machine, whatever path leads to it. */
 export const inodeOf = ({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>) => `${dev} ${ino}`;
 
+/** Returns true if both are one file or directory, whatever paths lead to it. */
+export const isSameInode = (one: BigIntStats | undefined, other: BigIntStats | undefined) =>
+  one !== undefined && other !== undefined && inodeOf(one) === inodeOf(other);
+
+/** Returns the attributes of what a path leads to; undefined if that is nothing, or cannot be determined. */
+export const tryStat = (path: string) => stat(path, { bigint: true }).catch(() => undefined);
+
+/** Like `tryStat`, of a link itself. */
+export const tryLstat = (path: string) => lstat(path, { bigint: true }).catch(() => undefined);
+
 /** Returns true if a file, directory, or link exists at a path, or if that cannot be determined. */
 export const pathExists = (path: string) => lstat(path).then(() => true, mayExist);
 

@@ -1,10 +1,10 @@
-import { type FileHandle, link, lstat, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isWindows } from '../shared/platform.ts';
 import { causeOf } from './error-table.ts';
 import { CodedError } from './errors.ts';
-import { isDirectory, pathExists } from './local-path.ts';
+import { isDirectory, isSameInode, pathExists, tryLstat } from './local-path.ts';
 
 /**
  * Creates a folder and any missing parents. Does nothing if the folder exists. Tries each level only
@@ -118,9 +118,8 @@ export async function endRename(from: string, to: string): Promise<void> {
 /** Returns true if two paths are two names of one file. A path that leads to the same name by a link is not another. */
 async function areTwoNamesOfOne(one: string, other: string): Promise<boolean> {
   const nameOf = async (path: string) => join(await realpath(dirname(path)), basename(path));
-  const found = (path: string) => lstat(path, { bigint: true }).catch(() => undefined);
-  const [a, b, name, otherName] = await Promise.all([found(one), found(other), nameOf(one), nameOf(other)]);
-  return a !== undefined && a.dev === b?.dev && a.ino === b.ino && a.nlink >= 2n && name !== otherName;
+  const [a, b, name, otherName] = await Promise.all([tryLstat(one), tryLstat(other), nameOf(one), nameOf(other)]);
+  return a !== undefined && isSameInode(a, b) && a.nlink >= 2n && name !== otherName;
 }
 
 async function renameIfFree(from: string, to: string): Promise<void> {

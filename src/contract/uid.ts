@@ -5,9 +5,11 @@ export const isUid = (text: string) =>
 /** Number of digits that a user types at least of a uid or of the id of a change. */
 export const minTypedDigits = 6;
 
-/** Returns true for the beginning of a UUID that has at least six hexadecimal digits. */
+/** Returns true for the beginning of a UUID that has enough hexadecimal digits. */
 export const isUidPrefix = (text: string) =>
-  text.length < 36 && /^[0-9a-f]{6,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);
+  text.length >= minTypedDigits &&
+  text.length < 36 &&
+  /^[0-9a-f]{1,8}$|^[0-9a-f]{8}(-[0-9a-f]{0,4}){1,4}[0-9a-f]*$/i.test(text);
 
 /** Returns a uid so that two texts of one are equal. Not with `replaceAll`, whose result takes four times the memory. */
 export const normalizeUid = (uid: string) => uid.toLowerCase().split('-').join('');

@@ -25,6 +25,7 @@ import {
 } from '../client/upload/sources/upload-file.ts';
 import { Channel } from '../shared/channel.ts';
 import { startAge } from '../shared/clock.ts';
+import { addTo } from '../shared/groups.ts';
 import { JobTracker } from './job-tracker.ts';
 import { parseReceipt, retryFailed, uploadedFromResult } from './jobs.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
@@ -234,7 +235,7 @@ export class QueueRun implements BatchRun {
       const result = parseReceipt(receipts[index]);
       const { root = '' } = queued.task.source;
       if (result) this.#reportUploaded(queued, result);
-      else fresh.set(root, [...(fresh.get(root) ?? []), queued]);
+      else addTo(fresh, root, queued);
     }
     for (const [root, queued] of fresh) await this.#addJobs(root, queued);
   }

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import packageJson from '../../package.json' with { type: 'json' };
 import { incompleteLists, type ListGap } from '../client/api/pagination.ts';
-import type { ChangeNotice } from '../client/changes/carry-out.ts';
+import { describeNotice } from '../client/changes/change-item.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import type { WorkspaceChoice } from '../client/library/workspace-in-use.ts';
 import { LocalState } from '../client/open/local-state.ts';
@@ -172,10 +172,3 @@ const describeGap = (gap: ListGap): Public.Notice => ({
   kind: 'warning',
   message: incompleteLists([gap])?.message ?? '',
 });
-
-function describeNotice(notice: ChangeNotice): string {
-  if (notice.kind === 'unverifiable') return `the service does not show whether it changed ${notice.fields.join(', ')}`;
-  const { message, explanation } = notice.error;
-  const missing = notice.kind === 'receipts_not_updated' ? 'the receipts do' : 'the history does';
-  return `${message}${explanation.reason ? ` (${explanation.reason})` : ''}: ${missing} not have this change`;
-}

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { isAbsolute, parse, resolve } from 'node:path';
 import type { Command, OptionValues } from '@commander-js/extra-typings';
 import { usageError } from '../../client/errors.ts';
 import { isGlob } from '../../client/glob.ts';
+import { isSameInode, tryStat } from '../../client/local-path.ts';
 import { toUtf8 } from '../../client/table/text-encoding.ts';
 import { type FileChoice, FileChooser } from '../../client/upload/sources/file-chooser.ts';
 import { FileSource, findLocalFiles, type UploadSource } from '../../client/upload/sources/source.ts';
@@ -200,15 +200,14 @@ async function manifestOutPath(
   named: readonly string[],
 ): Promise<string | undefined> {
   if (resultsFile === undefined) return undefined;
-  const identify = (path: string) => stat(path, { bigint: true }).catch(() => undefined); // reported when it is opened
-  const existing = await identify(resultsFile);
+  const existing = await tryStat(resultsFile);
   if (!existing) return resultsFile;
   const overwrites = () => usageError('--results would overwrite an input file', 'choose another file');
   // Another hard link to the file might be among the inputs.
   if (existing.nlink > 1n) throw overwrites();
   for (const path of [manifest, filesFrom, ...named]) {
-    const input = path === undefined || isRemote(path) ? undefined : await identify(path);
-    if (input && input.dev === existing.dev && input.ino === existing.ino) throw overwrites();
+    const input = path === undefined || isRemote(path) ? undefined : await tryStat(path); // reported when it is opened
+    if (isSameInode(input, existing)) throw overwrites();
   }
   return realPathOf(resultsFile);
 }

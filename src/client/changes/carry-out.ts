@@ -13,7 +13,7 @@ import type { Library } from '../library/library.ts';
 import { runEach } from '../run-each.ts';
 import type { Receipts } from '../upload/store/receipts.ts';
 import type { ChangeLog, StoredChange } from './change-history.ts';
-import type { ItemState, Sent, StoredItem } from './change-item.ts';
+import type { ChangeNotice, ItemState, Sent, StoredItem } from './change-item.ts';
 import { assertFolderChange } from './folder-rules.ts';
 import { changeFolder } from './folder-writes.ts';
 import { patchOf } from './items.ts';
@@ -47,11 +47,6 @@ export type ChangeHooks = {
   /** Converts the error of an item to one in the caller's words. It may end the run. */
   toError?(error: CodedError, item: StoredItem): CodedError;
 };
-
-/** A problem that did not stop a change. */
-export type ChangeNotice =
-  | { kind: 'cannot_undo' | 'results_not_recorded' | 'receipts_not_updated'; error: CodedError }
-  | { kind: 'unverifiable'; fields: readonly string[] };
 
 export type CarryOutDeps = {
   library: Library;

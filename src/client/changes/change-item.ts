@@ -1,6 +1,7 @@
 import type { SlugEdit } from '../../contract/slug.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import type { JsonObject } from '../../shared/json-values.ts';
+import type { CodedError } from '../errors.ts';
 import { isEmptyEdit } from './tag-change.ts';
 
 declare const planned: unique symbol;
@@ -63,4 +64,23 @@ export function writtenOf({
   if (state === 'pending' || state === 'failed' || (state === 'conflict' && !sent)) return undefined;
   const written = sent ?? { after, tags };
   return written.after && Object.keys(written.after).length === 0 && isEmptyEdit(written.tags) ? undefined : written;
+}
+
+/** A problem that did not stop a change. */
+export type ChangeNotice =
+  | { kind: 'cannot_undo' | 'results_not_recorded' | 'receipts_not_updated'; error: CodedError }
+  | { kind: 'unverifiable'; fields: readonly string[] };
+
+/** Describes a notice, with names of fields as the service sent them. */
+export function describeNotice(notice: ChangeNotice): string {
+  if (notice.kind === 'unverifiable')
+    return `cannot verify the change: the service does not show ${notice.fields.join(', ')}`;
+  const { message, explanation } = notice.error;
+  if (notice.kind === 'receipts_not_updated')
+    return `${message} (${explanation.reason}): the upload history does not have this change`;
+  const consequence =
+    notice.kind === 'cannot_undo'
+      ? 'this change cannot be undone'
+      : 'the results of the remaining items are not recorded';
+  return `the history cannot be written (${explanation.reason ?? message}): ${consequence}`;
 }

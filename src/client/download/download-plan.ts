@@ -10,7 +10,7 @@ import type { DownloadReceipt, DownloadReceipts, UploadedFile } from '../library
 import type { FolderNode } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
 import { type SelectedAsset, selectInFolders } from '../library/select-assets.ts';
-import { toSlashes } from '../local-path.ts';
+import { toSlashes, tryLstat } from '../local-path.ts';
 import { type ItemResult, runEach } from '../run-each.ts';
 import { isStillAt } from '../upload/sources/file-identity.ts';
 import { inDirectory, isNameKept, readFileRecord, uniqueFilePaths } from './file-name.ts';
@@ -135,7 +135,7 @@ export async function planDownloads(
     const place = { asset, relativePath, path: inDirectory(directory, relativePath), record };
     const { own, ...seen } = await lookAt(place, { root, service, receipts });
     if (own?.ctimeNs === null) killed.push(own);
-    const isUploaded = uploaded !== undefined && (await isStillAt(uploaded.path, uploaded, lstat));
+    const isUploaded = uploaded !== undefined && (await isStillAt(uploaded.path, uploaded, tryLstat));
     const known = isOldVersion ? earlier : isUploaded ? uploaded : undefined;
     files.set(target.uid, {
       ...{ uid: target.uid, ...place, ...seen, ...(known && { present: known }) },

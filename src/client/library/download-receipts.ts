@@ -1,5 +1,4 @@
-import { lstat } from 'node:fs/promises';
-import { rangeBelow } from '../local-path.ts';
+import { rangeBelow, tryLstat } from '../local-path.ts';
 import type { SqlValue } from '../state/sqlite-database.ts';
 import type { StateDatabase } from '../state/state-database.ts';
 import { identityOf, isSameVersion } from '../upload/sources/file-identity.ts';
@@ -59,7 +58,7 @@ export class DownloadReceipts {
    * killed after the file got its final name, and before its receipt was saved.
    */
   async findUnchanged(path: string, service: string): Promise<DownloadReceipt | undefined> {
-    const found = await lstat(path, { bigint: true }).catch(() => undefined);
+    const found = await tryLstat(path);
     if (!found?.isFile()) return undefined;
     const sql = `SELECT ${columns} FROM downloads
       WHERE path = ? AND service = ? AND state IN ('done', 'whole')`;

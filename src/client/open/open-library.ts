@@ -3,7 +3,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { orAborted } from '../../shared/retry.ts';
 import { Api } from '../api/api.ts';
 import type { ListPorts } from '../api/assets.ts';
-import type { ChangeNotice } from '../changes/carry-out.ts';
+import type { ChangeNotice } from '../changes/change-item.ts';
 import type { ChangeOutcome, LibraryWriter } from '../changes/writer.ts';
 import { Transport, type TransportOptions } from '../http/transport.ts';
 import type { LookupNotices } from '../library/folder-lookup.ts';

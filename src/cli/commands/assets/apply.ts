@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { Command } from '@commander-js/extra-typings';
 import { planApply } from '../../../client/changes/apply-plan.ts';
@@ -19,6 +18,7 @@ import { CodedError, endsTheRun, partialFailure, usageError } from '../../../cli
 import { type SelectionPorts, selectAsset } from '../../../client/library/select-assets.ts';
 import { doubtAbout, type WorkspaceDoubt } from '../../../client/library/workspace-doubt.ts';
 import type { Belonging, FoundBy, Membership } from '../../../client/library/workspace-in-use.ts';
+import { isSameInode, tryStat } from '../../../client/local-path.ts';
 import { createTableEncoder, tableFormatOf } from '../../../client/table/format-table.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { startAge } from '../../../shared/clock.ts';
@@ -154,8 +154,7 @@ const withoutUnchanged = <T extends ApplyRecord>(records: readonly T[]) =>
 
 /** @throws CodedError `usage` (exit 2) if the report would replace the table */
 async function assertOtherFile(report: string, table: string): Promise<void> {
-  const [one, other] = await Promise.all([report, table].map((path) => stat(path).catch(() => undefined)));
-  if (one && other && one.dev === other.dev && one.ino === other.ino)
+  if (isSameInode(await tryStat(report), await tryStat(table)))
     throw usageError('--report would replace the table', 'choose another file');
 }
 

@@ -1,5 +1,4 @@
-import { stat } from 'node:fs/promises';
-import { fileExists } from '../../local-path.ts';
+import { fileExists, tryStat } from '../../local-path.ts';
 import { hasSameSizeAndTime } from '../sources/file-identity.ts';
 import { fromMetadata, type UploadFile } from '../sources/upload-file.ts';
 import type { CompleteEntry, OpenEntry } from '../store/upload-entry.ts';
@@ -29,7 +28,7 @@ async function findEntry(
 ): Promise<OpenEntry | CompleteEntry | undefined> {
   const similar = begun.filter((entry) => hasSameSizeAndTime(entry.file, file));
   if (similar.length === 0) return undefined;
-  const found = await stat(file.path, { bigint: true }).catch(() => undefined);
+  const found = await tryStat(file.path);
   for (const entry of similar) {
     const isSame = found && entry.file.ino === String(found.ino) && entry.file.dev === String(found.dev);
     if (isSame && !(await fileExists(entry.realPath))) return entry;

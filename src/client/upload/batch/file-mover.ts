@@ -4,7 +4,7 @@ import { classifyStatus } from '../../../contract/assumptions.ts';
 import { evidenceKinds } from '../../../shared/file-evidence.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, CodedError, ignoreNotFound, usageError } from '../../errors.ts';
-import { fileExists } from '../../local-path.ts';
+import { fileExists, tryLstat } from '../../local-path.ts';
 import { makeFolder, renameWithoutReplacing, syncFolder } from '../../state-files.ts';
 import { findOwnReceipt } from '../decide/by-receipt.ts';
 import { isBelow } from '../decide/missing-files.ts';
@@ -174,7 +174,7 @@ export class FileMover {
 
   /** A program that has a file open may go on writing to it. */
   async #assertClosed(file: UploadFile): Promise<void> {
-    const found = await lstat(file.path, { bigint: true }).catch(() => undefined);
+    const found = await tryLstat(file.path);
     const writer = found && (await this.#openFiles.findWriter(found));
     if (writer !== undefined) throw staysWhereItIs(file, 'file_changed', `${writer} has it open for writing`);
   }

@@ -1,10 +1,10 @@
-import { stat } from 'node:fs/promises';
 import { normalizeUid } from '../../../contract/uid.ts';
 import type { FolderChange } from '../../api/folders.ts';
 import { assetItem } from '../../changes/items.ts';
 import type { LibraryChange } from '../../changes/writer.ts';
 import { asCodedError, CodedError } from '../../errors.ts';
 import { byUid } from '../../library/select-assets.ts';
+import { tryStat } from '../../local-path.ts';
 import { type FolderMove, type KeepDecision, type LocalRecord, saveRecords } from '../decide/decision.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';
 import { createOutcome, type FileOutcome } from '../session/file-outcome.ts';
@@ -139,7 +139,7 @@ async function assertSameFile(change: FileChange | undefined): Promise<undefined
   const { file, decision } = change ?? {};
   if (!file || decision?.outcome !== 'moved') return undefined;
   const { path, realPath = path } = file;
-  const now = await stat(realPath, { bigint: true }).catch(() => undefined);
+  const now = await tryStat(realPath);
   if (now && hasSameSizeAndTime(file, identityOf(now))) return undefined;
   throw new CodedError(`the asset of ${path} was not changed`, {
     code: 'changed_meanwhile',

@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { type Clock, startAge } from '../../../shared/clock.ts';
 import { CodedError } from '../../errors.ts';
-import { inodeOf } from '../../local-path.ts';
+import { inodeOf, tryLstat } from '../../local-path.ts';
 import { renameWithoutReplacing } from '../../state-files.ts';
 import { hasSameSizeAndTime, identityOf, wasCreatedAfter } from '../sources/file-identity.ts';
 import { fileChanged } from '../sources/source.ts';
@@ -70,7 +70,7 @@ export class MovedFiles {
     const files = this.#files.splice(0);
     const changed: ChangedFile[] = [];
     for (const each of files) {
-      const found = await lstat(each.target, { bigint: true }).catch(() => undefined);
+      const found = await tryLstat(each.target);
       if (!found || isAnotherFile(each, found)) continue; // others have removed or replaced it
       if (!hasSameSizeAndTime(each.receipt, identityOf(found)))
         changed.push({ file: each.file, error: await this.#moveBack(each) });

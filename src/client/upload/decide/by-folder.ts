@@ -6,6 +6,7 @@ import { possibleNames } from '../../../contract/tus.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import { type EvidenceKind, type Existing, evidenceKinds, isKept } from '../../../shared/file-evidence.ts';
+import { groupBy } from '../../../shared/groups.ts';
 import { asNumber, asText, normalizeName } from '../../../shared/json-values.ts';
 import { asCodedError, type CodedError } from '../../errors.ts';
 import { isListRefused } from '../../library/folder-reader.ts';
@@ -270,16 +271,5 @@ function contentOf(
 
 /** Returns the path by which receipts know a file; of a spooled stream, its identity. */
 const keyPathOf = ({ realPath, stream }: UploadFile) => realPath ?? stream?.identity;
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
-}
 
 const fileNameOf = ({ path, filename }: UploadFile) => filename ?? basename(path);

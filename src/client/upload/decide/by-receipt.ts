@@ -1,11 +1,10 @@
-import { lstat, stat } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import { evidenceKinds } from '../../../shared/file-evidence.ts';
 import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { ignoreNotFound } from '../../errors.ts';
-import { fileExists, inodeOf } from '../../local-path.ts';
+import { fileExists, isSameInode, tryLstat, tryStat } from '../../local-path.ts';
 import { type FileIdentity, fileTimesOf, matchesReceipt } from '../sources/file-identity.ts';
 import type { ReceiptKey, UploadFile } from '../sources/upload-file.ts';
 import { kindOf, type Receipt } from '../store/receipt-row.ts';
@@ -33,12 +32,8 @@ export async function findOwnReceipt(
   if (receipt || !receipts || !isAbsolute(key.realPath) || stream || sizeBytes === undefined) return receipt;
   const namesakes = await receipts.findNamesakes(key, sizeBytes);
   if (namesakes.length === 0) return undefined;
-  const identify = (at: string) => stat(at, { bigint: true }).catch(() => undefined);
-  const file = await identify(path);
-  for (const each of namesakes) {
-    const other = file && (await identify(each.realPath));
-    if (other && inodeOf(other) === inodeOf(file)) return each;
-  }
+  const file = await tryStat(path);
+  for (const each of namesakes) if (file && isSameInode(file, await tryStat(each.realPath))) return each;
   return undefined;
 }
 
@@ -61,12 +56,10 @@ async function keepOwn(saved: Receipt, { realPath }: ReceiptKey, identity: FileI
 /** Returns true if two paths of one file lead to the same entry of a directory, as through a link or a second mount. */
 async function isSamePath(one: string, other: string): Promise<boolean> {
   if (one === other) return true;
-  const identify = (path: string, read: typeof lstat) => read(path, { bigint: true }).catch(() => undefined);
-  const files = await Promise.all([one, other].map((path) => identify(path, lstat)));
+  const files = await Promise.all([one, other].map(tryLstat));
   // A file that has one name has one entry.
   if (files.every((file) => file?.isFile() && file.nlink === 1n)) return true;
-  const [first, second] = await Promise.all([one, other].map((path) => identify(dirname(path), stat)));
-  return first !== undefined && second !== undefined && inodeOf(first) === inodeOf(second);
+  return isSameInode(await tryStat(dirname(one)), await tryStat(dirname(other)));
 }
 
 /** Matches a file that was uploaded from this path and has not been touched since. Reads its receipt, and no byte. */

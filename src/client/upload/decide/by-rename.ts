@@ -1,13 +1,14 @@
-import { realpath, stat } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, relative } from 'node:path';
 import { parentOf } from '../../../contract/asset.ts';
 import { possibleNames } from '../../../contract/tus.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
+import { addTo } from '../../../shared/groups.ts';
 import { asText, normalizeName } from '../../../shared/json-values.ts';
 import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
 import { asCodedError, ignoreNotFound } from '../../errors.ts';
-import { fileExists, inodeOf, toSlashes } from '../../local-path.ts';
+import { fileExists, isSameInode, toSlashes, tryStat } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import { type FileIdentity, fileTimesOf, matchesReceipt } from '../sources/file-identity.ts';
 import { describeAt, fileAt, type UploadFile } from '../sources/upload-file.ts';
@@ -318,12 +319,6 @@ export class Renames {
 
 const isUnmodified = ({ receipt, identity }: RenamedFile) => matchesReceipt(receipt, identity);
 
-function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
-  const group = groups.get(key);
-  if (group) group.push(value);
-  else groups.set(key, [value]);
-}
-
 /** Returns a file with its path and times; undefined for one without. */
 function toLocalFile(file: UploadFile): LocalFile | undefined {
   const { realPath, sizeBytes, mtimeNs = '0', ctimeNs, stream } = file;
@@ -363,11 +358,10 @@ async function findOccupant(
   bySpelling: ReadonlyMap<string, LocalFile>,
 ): Promise<LocalFile | undefined | 'unknown'> {
   if (!(await fileExists(path))) return undefined;
-  const identify = (at: string) => stat(at, { bigint: true }).catch(() => undefined);
   const other = bySpelling.get(spellingOf(path));
-  const [found, sent] = await Promise.all([identify(path), other && identify(other.realPath)]);
+  const [found, sent] = await Promise.all([tryStat(path), other && tryStat(other.realPath)]);
   if (!found) return 'unknown';
-  if (sent && inodeOf(sent) === inodeOf(found)) return undefined;
+  if (isSameInode(sent, found)) return undefined;
   return toLocalFile(describeAt(path, path, found));
 }
 

@@ -1,4 +1,4 @@
-import { lstat } from 'node:fs/promises';
+import { tryLstat } from '../../local-path.ts';
 import { type FileIdentity, isStillAt, wasCreatedAfter } from '../sources/file-identity.ts';
 import type { Receipt } from '../store/receipt-row.ts';
 import type { MatcherDeps } from './matcher.ts';
@@ -83,6 +83,6 @@ export async function isOriginalByTimes({ realPath, identity, receipt }: Renamed
   const { mtimeNs, ctimeNs } = receipt;
   if (ctimeNs === null || mtimeNs === '0' || mtimeNs !== identity.mtimeNs) return false;
   if (ctimeNs === identity.ctimeNs) return true;
-  const found = await lstat(realPath, { bigint: true }).catch(() => undefined);
+  const found = await tryLstat(realPath);
   return found !== undefined && wasCreatedAfter(found, ctimeNs) === false;
 }

@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { isLinux } from '../../../shared/platform.ts';
+import { tryStat } from '../../local-path.ts';
 
 /*
  * Whether a file is unchanged. All of it asks `describeChange`, or compares size and modification time where a rename, which
@@ -75,9 +75,9 @@ export const isUnchanged = (before: FileIdentity, now: FileIdentity) =>
 export const matchesReceipt = (receipt: FileVersion, now: FileIdentity) =>
   isUnchanged(receipt, { sizeBytes: now.sizeBytes, ...fileTimesOf(now) });
 
-/** Returns true if the file of a receipt is at a path. @param look `lstat` if a link to it does not count */
-export async function isStillAt(path: string, receipt: FileVersion, look = stat): Promise<boolean> {
-  const found = await look(path, { bigint: true }).catch(() => undefined);
+/** Returns true if the file of a receipt is at a path. @param look `tryLstat` if a link to it does not count */
+export async function isStillAt(path: string, receipt: FileVersion, look = tryStat): Promise<boolean> {
+  const found = await look(path);
   return found?.isFile() === true && matchesReceipt(receipt, identityOf(found));
 }
 

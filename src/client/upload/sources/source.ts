@@ -1,7 +1,7 @@
 import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync, statSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
+import { tryStat } from '../../local-path.ts';
 import { hasConfiguration, type OwnFiles, ownFileError } from '../../own-files.ts';
 import { candidateOf, type FileChooser } from './file-chooser.ts';
 import { describeChange, type FileIdentity, identityOf } from './file-identity.ts';
@@ -208,8 +208,7 @@ export async function findLocalFiles(
   mayBeGlob: (path: string) => boolean,
 ): Promise<LocalFiles> {
   const [path = ''] = paths;
-  const found =
-    paths.length === 1 && path !== '-' ? await stat(path, { bigint: true }).catch(() => undefined) : undefined;
+  const found = paths.length === 1 && path !== '-' ? await tryStat(path) : undefined;
   if (found?.isFile()) {
     const file = await describeFile(path, found, chooser.own);
     return {

@@ -7,6 +7,7 @@ import type { Transport } from '../../../../client/http/transport.ts';
 import { WorkspaceFolderTree } from '../../../../client/library/folder-tree.ts';
 import { apiPrefix, paths } from '../../../../contract/paths.ts';
 import type { AssetRecord, PageEnvelope, PlaybackInfo, WorkspaceRecord } from '../../../../contract/types.ts';
+import { groupBy } from '../../../../shared/groups.ts';
 import { asArray, asObject, asText, type JsonObject, parseJsonOrUndefined } from '../../../../shared/json-values.ts';
 
 /** Reason why an assumption cannot be judged. */
@@ -165,8 +166,7 @@ export class ServiceProbe {
     return this.#once('playback', async () => {
       const { records } = await this.assets();
       const ready = records.filter(({ status }) => asText(status)?.toLowerCase() === 'ready');
-      const byType = new Map<unknown, AssetRecord[]>();
-      for (const asset of ready) byType.set(asset.type, [...(byType.get(asset.type) ?? []), asset]);
+      const byType = groupBy(ready, ({ type }) => type);
       // Without types, several assets are asked for, in the hope that they differ.
       const perType = byType.size > 1 ? 2 : 8;
       const picked = [...byType.values()].flatMap((some) => some.slice(0, perType));

@@ -4,6 +4,7 @@ import type { UploadEvent } from '../client/upload/session/events.ts';
 import { asObject } from '../shared/json-values.ts';
 import { quoteForShell } from '../shared/sanitize.ts';
 import { nextStepFor } from './profile-in-commands.ts';
+import type { OutputRecord } from './reference/schemas.ts';
 import type { SuggestionProfile } from './settings/settings.ts';
 
 /** Process exit code of each kind of error, a public interface that scripts depend on. */
@@ -255,17 +256,7 @@ export function withHint<Event extends UploadEvent>(event: Event, profile?: Sugg
 export const exitCodeOf = ({ kind }: CodedError): ExitCode => exitCodes[kind];
 
 /** JSON form of an error. `--json` prints it on stderr under `error`, and `upload --json` next to each failed file. */
-export type ErrorRecord = {
-  code: string;
-  message: string;
-  cause: string | null;
-  hint: string | null;
-  http_status: number | null;
-  exit_code: number;
-  retryable: boolean;
-  retry_after_seconds: number | null;
-  details: unknown;
-};
+export type ErrorRecord = OutputRecord<'error'>['error'];
 
 /** @param profile profile that the commands of the hint have to name, if any */
 export function errorRecord(error: CodedError, profile?: SuggestionProfile): ErrorRecord {

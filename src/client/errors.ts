@@ -120,7 +120,7 @@ export class CodedError extends Error {
   }
 
   /** Returns what is stored of the error, to show it later or on another machine. */
-  toJSON(): StoredError {
+  toJSON() {
     const { code, subcode, reason, lines, hint, remedy, status, retryable, retryAfterSeconds, details } =
       this.explanation;
     return {
@@ -141,18 +141,7 @@ export class CodedError extends Error {
 /** Error of a file or a result that cannot be written, after the work was done. */
 export class OutputFailed extends CodedError {}
 
-export type StoredError = {
-  code: string;
-  subcode: string | null;
-  message: string;
-  cause: string | null;
-  hint: string | null;
-  remedy: Remedy | null;
-  http_status: number | null;
-  retryable: boolean;
-  retry_after_seconds: number | null;
-  details: unknown;
-};
+export type StoredError = ReturnType<CodedError['toJSON']>;
 
 export const usageError = (problem: string, hint?: string, reason?: string) =>
   new CodedError(problem, { code: 'usage', reason, hint });

@@ -5,11 +5,11 @@ import { fileAt } from '../client/upload/sources/upload-file.ts';
 import type { Clock } from '../shared/clock.ts';
 import { asNumber, asObject, asText, parseJsonOrUndefined } from '../shared/json-values.ts';
 import { pollUntil } from '../shared/retry.ts';
-import { parseFailure, parseReceipt, parseTaskResult, uploadedFromResult } from './jobs.ts';
+import { parseFailure, parseReceipt, uploadedFromResult } from './jobs.ts';
 import type { QueueClient } from './queue-client.ts';
 import { countUnfinished } from './queue-status.ts';
 import type { JobEvent } from './shared-store.ts';
-import type { TaskProgress, TaskResult } from './task.ts';
+import { parseTaskResult, type TaskProgress, type TaskResult } from './task.ts';
 
 /** A file in the queue whose outcome is tracked. */
 export type TrackedFile = { path: string; sizeBytes: number };

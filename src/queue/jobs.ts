@@ -1,9 +1,8 @@
 import { CodedError } from '../client/errors.ts';
 import type { Uploaded } from '../client/upload/session/file-outcome.ts';
-import type { GivenMetadata } from '../client/upload/sources/upload-file.ts';
-import { asNumber, asObject, asText, parseJsonOrUndefined } from '../shared/json-values.ts';
+import { asObject, parseJsonOrUndefined } from '../shared/json-values.ts';
 import type { QueueClient, QueueJob } from './queue-client.ts';
-import type { TaskResult } from './task.ts';
+import { parseTaskResult, type TaskResult } from './task.ts';
 
 /** Job states of BullMQ. */
 export type JobState = 'failed' | 'active' | 'delayed' | 'waiting' | 'completed';
@@ -54,35 +53,6 @@ export const toTaskResult = (
   verified: uploaded.verified,
   ...more,
 });
-
-/** Parses a job's result from the store. Returns undefined if the result is not valid. */
-export function parseTaskResult(value: unknown): TaskResult | undefined {
-  const { asset_uid, session_uid, asset_name, blake3, worker, ...fields } = asObject(value);
-  const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
-  if (assetUid === undefined || sessionUid === undefined) return undefined;
-  return {
-    asset_uid: assetUid,
-    session_uid: sessionUid,
-    asset_name: asText(asset_name) ?? '',
-    bytes_sent: asNumber(fields.bytes_sent) ?? 0,
-    resumed_from_bytes: asNumber(fields.resumed_from_bytes) ?? null,
-    blake3: asText(blake3) ?? '',
-    verified: typeof fields.verified === 'boolean' ? fields.verified : null,
-    worker: asText(worker) ?? '',
-    request_count: asNumber(fields.request_count) ?? 0,
-    elapsed_ms: asNumber(fields.elapsed_ms) ?? 0,
-    about: parseAbout(fields.about),
-  };
-}
-
-function parseAbout(value: unknown): GivenMetadata | null {
-  if (typeof value !== 'object' || value === null) return null;
-  const { tags, name, description, contentType } = asObject(value);
-  return {
-    ...{ name: asText(name), description: asText(description), contentType: asText(contentType) },
-    ...(Array.isArray(tags) && { tags: tags.map(String) }),
-  };
-}
 
 /** Parses a receipt (JSON) from the store. Returns undefined if there is none or it is not valid. */
 export const parseReceipt = (text: string | undefined): TaskResult | undefined =>

@@ -9,23 +9,11 @@ const errorSampleSize = 50;
 
 const unfinishedStates = ['waiting', 'active', 'delayed'] as const;
 
-/** State of a queue: its unfinished and failed files, whether and for how long they wait, and who can take them. */
-export type QueueStatus = {
-  /** Number of files by state: `waiting`, `active`, `delayed`, `failed`. */
-  counts: Record<string, number>;
-  unfinished: number;
-  failed: number;
-  isPaused: boolean;
-  /** Time when the oldest job that waits, also for a retry, was queued, in milliseconds since the epoch. */
-  oldestAt: number | undefined;
-  /** Names of the connected workers; undefined for managed stores that do not list their clients. */
-  workers: string[] | undefined;
-  /** Number of unfinished files below roots that no connected worker has, by root name. */
-  unserved: ReadonlyMap<string, number>;
-};
-
-/** Reads the state of a queue, in five requests for each root. Rejects while the store is down. */
-export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<QueueStatus> {
+/**
+ * Reads the state of a queue, in five requests for each root: its unfinished and failed files, whether and for how long
+ * they wait, and who can take them. Rejects while the store is down.
+ */
+export async function queueStatus(client: Pick<QueueClient, 'queues'>) {
   const queues = await client.queues();
   const each = await Promise.all(queues.map(rootStatus));
   const counts: Record<string, number> = {};
@@ -36,12 +24,16 @@ export async function queueStatus(client: Pick<QueueClient, 'queues'>): Promise<
   );
   const times = each.flatMap(({ oldestAt }) => oldestAt ?? []);
   return {
+    /** Number of files by state: `waiting`, `active`, `delayed`, `failed`. */
     counts,
     unfinished: each.reduce((sum, { unfinished }) => sum + unfinished, 0),
     failed: counts.failed ?? 0,
     isPaused: each.some(({ isPaused }) => isPaused),
+    /** Time when the oldest job that waits, also for a retry, was queued, in milliseconds since the epoch. */
     oldestAt: times.length === 0 ? undefined : Math.min(...times),
-    workers: each[0]?.workers, // every worker reads this queue
+    /** Names of the connected workers, each of which reads this queue; undefined for stores that do not list their clients. */
+    workers: each[0]?.workers,
+    /** Number of unfinished files below roots that no connected worker has, by root name. */
     unserved: new Map(unserved),
   };
 }

@@ -3,6 +3,7 @@ import { CodedError } from '../client/errors.ts';
 import type { GivenMetadata } from '../client/upload/sources/upload-file.ts';
 import { isSlug } from '../contract/slug.ts';
 import { maxChunkBytes } from '../contract/tus.ts';
+import { asNumber, asObject, asText } from '../shared/json-values.ts';
 
 /** Location of a file that is valid on every worker. */
 export type TaskSource = {
@@ -38,20 +39,7 @@ export type UploadTask = {
   forceId?: string | undefined;
 };
 
-export type TaskResult = {
-  asset_uid: string;
-  session_uid: string;
-  asset_name: string;
-  bytes_sent: number;
-  resumed_from_bytes: number | null;
-  blake3: string;
-  verified: boolean | null;
-  worker: string;
-  request_count: number;
-  elapsed_ms: number;
-  /** Metadata that the worker gave to the asset; null if they are not known. */
-  about: GivenMetadata | null;
-};
+export type TaskResult = NonNullable<ReturnType<typeof parseTaskResult>>;
 
 /** Returns the metadata that a job gives to its asset. */
 export const aboutOf = ({ name, description, contentType, tags }: UploadTask): GivenMetadata => {
@@ -115,6 +103,36 @@ export function parseTask(data: unknown): UploadTask {
     code: 'invalid_job',
     reason: 'another program added it',
   });
+}
+
+/** Parses a job's result from the store. Returns undefined if the result is not valid. */
+export function parseTaskResult(value: unknown) {
+  const { asset_uid, session_uid, asset_name, blake3, worker, ...fields } = asObject(value);
+  const [assetUid, sessionUid] = [asText(asset_uid), asText(session_uid)];
+  if (assetUid === undefined || sessionUid === undefined) return undefined;
+  return {
+    asset_uid: assetUid,
+    session_uid: sessionUid,
+    asset_name: asText(asset_name) ?? '',
+    bytes_sent: asNumber(fields.bytes_sent) ?? 0,
+    resumed_from_bytes: asNumber(fields.resumed_from_bytes) ?? null,
+    blake3: asText(blake3) ?? '',
+    verified: typeof fields.verified === 'boolean' ? fields.verified : null,
+    worker: asText(worker) ?? '',
+    request_count: asNumber(fields.request_count) ?? 0,
+    elapsed_ms: asNumber(fields.elapsed_ms) ?? 0,
+    /** Metadata that the worker gave to the asset; null if they are not known. */
+    about: parseAbout(fields.about),
+  };
+}
+
+function parseAbout(value: unknown): GivenMetadata | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { tags, name, description, contentType } = asObject(value);
+  return {
+    ...{ name: asText(name), description: asText(description), contentType: asText(contentType) },
+    ...(Array.isArray(tags) && { tags: tags.map(String) }),
+  };
 }
 
 /** Creates the error of files that are queued for another service than that of this worker's account. */

@@ -6,19 +6,6 @@ import type { Environment } from '../cli/settings/setting-resolver.ts';
 import { resolveSettings } from '../cli/settings/settings.ts';
 import { findUserFolders } from '../cli/settings/user-folders.ts';
 import { readProxySettings } from '../client/http/proxy.ts';
-import type { ClientOptions } from './public-types.ts';
-
-/** What a profile of the command line makes of a client. */
-type ProfileAccount = {
-  options: Pick<
-    ClientOptions,
-    'baseUrl' | 'apiKey' | 'workspace' | 'primaryWorkspace' | 'stateDir' | 'history' | 'proxy' | 'fieldNames'
-  >;
-  /** Name of the profile, for the history. */
-  profile: string;
-  /** True if the workspace was the primary one when it was selected. */
-  wasPrimary: boolean;
-};
 
 /**
  * Returns the account of a profile as the command line finds it, with its keychain and its directories. Without a name,
@@ -26,7 +13,7 @@ type ProfileAccount = {
  *
  * @throws CodedError `not_logged_in`, `keychain_unavailable` …
  */
-export async function readProfileAccount(name: string | undefined, signal: AbortSignal): Promise<ProfileAccount> {
+export async function readProfileAccount(name: string | undefined, signal: AbortSignal) {
   const environment: Environment = { ...process.env };
   const { MEDIACTL_CONFIG_DIR, MEDIACTL_STATE_DIR } = environment;
   const folders = findUserFolders();
@@ -50,6 +37,7 @@ export async function readProfileAccount(name: string | undefined, signal: Abort
       proxy: readProxySettings(environment),
     },
     profile,
+    /** True if the workspace was the primary one when it was selected. */
     wasPrimary: inUse.profile?.workspace === workspace && inUse.profile?.workspaceIsPrimary === true,
   };
 }

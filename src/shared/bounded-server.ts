@@ -2,22 +2,17 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Limits against slow and too many clients. The server closes connections that exceed a limit. */
-export type ConnectionLimits = {
+const defaultLimits = {
   /** Timeout for request headers, from the start of the connection or of a later request. */
-  headersMs: number;
-  /** Timeout for a connection without traffic, even if the client just does not read the response. */
-  idleMs: number;
-  maxConnections: number;
-  maxHeaderBytes: number;
-};
-
-const defaultLimits: ConnectionLimits = {
   headersMs: 30_000,
+  /** Timeout for a connection without traffic, even if the client just does not read the response. */
   idleMs: 300_000,
   maxConnections: 512,
   // Upload-Metadata can contain a long description, in base64.
   maxHeaderBytes: 32 * 1024,
 };
+
+export type ConnectionLimits = typeof defaultLimits;
 
 /** Creates an HTTP server with Node's limits for connections. The body of a request can take hours: it can be a file. */
 export function createBoundedServer(listener: RequestListener, overrides: Partial<ConnectionLimits> = {}): Server {

@@ -42,13 +42,7 @@ type RemovalRequest = Pick<IdOptions, 'anyWorkspace'> & {
 };
 
 /** Folders to delete, the deepest first, and the assets that go with them. */
-type Removal = {
-  workspace: string;
-  folders: readonly FolderNode[];
-  assets: readonly SelectedAsset[];
-  /** Returns the path of the folder of an asset in them. */
-  pathOf(uid: string): string | undefined;
-};
+type Removal = Awaited<ReturnType<typeof planRemoval>>;
 
 const collection: Collection = 'assets';
 
@@ -96,7 +90,7 @@ const describeRemoval = ({ folders, assets }: Removal) =>
     `delete ${folders.length === 1 ? folders[0]?.path : pluralize(folders.length, 'folder')}`,
   ].join(' and ');
 
-async function planRemoval(context: Context, request: RemovalRequest): Promise<Removal> {
+async function planRemoval(context: Context, request: RemovalRequest) {
   const { workspace } = await fetchFolderTree(context);
   const nodes = new Set<FolderNode>();
   for (const top of request.folders)
@@ -107,7 +101,8 @@ async function planRemoval(context: Context, request: RemovalRequest): Promise<R
     workspace,
     folders: [...nodes].sort((one, other) => other.path.split('/').length - one.path.split('/').length),
     assets: [...new Map([...request.assets, ...listed].map((asset) => [asset.uid, asset])).values()],
-    pathOf: (uid) => paths.get(uid),
+    /** Returns the path of the folder of an asset in them. */
+    pathOf: (uid: string) => paths.get(uid),
   };
 }
 

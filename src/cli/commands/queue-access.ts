@@ -1,7 +1,6 @@
 import { usageError } from '../../client/errors.ts';
 import { parseQueueAddress, type QueueAddress } from '../../queue/queue-address.ts';
 import type { QueueClient, QueueClientDeps } from '../../queue/queue-client.ts';
-import type { QueueStatus } from '../../queue/queue-status.ts';
 import { pluralize } from '../../shared/figures.ts';
 import { escapeControls, quoteForShell } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
@@ -74,11 +73,7 @@ export async function openQueue(
  * @param newRoots roots of the files that are about to be queued
  * @returns the state of the queue
  */
-export async function warnOfQueueState(
-  context: Context,
-  client: QueueClient,
-  newRoots?: readonly string[],
-): Promise<QueueStatus> {
+export async function warnOfQueueState(context: Context, client: QueueClient, newRoots?: readonly string[]) {
   const { pauseReason, queueStatus, workerNames } = await import('../../queue/queue-status.ts');
   const status = await client.withRetry(() => queueStatus(client));
   const { isPaused, unfinished, workers, unserved } = status;

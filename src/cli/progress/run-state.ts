@@ -19,53 +19,35 @@ export type ShownEvent =
 type InFlight = { size: number; progress?: { acknowledged: number; sent: number }; isRehashing: boolean };
 
 /** State of a run, which follows from its events alone: no clock and no terminal. All renderers show it. */
-export type RunState = {
-  /** True for a run of several files, which shows totals and the files in flight. */
-  isBatch: boolean;
-  /** Time at which the first file was started, in milliseconds since the epoch. */
-  startedAt: number | undefined;
-  planned: Pick<RunEvent, 'files_total' | 'bytes_total' | 'files_settling'>;
-  /** Maps paths to files in flight, in the order in which they were started. */
-  inFlight: Map<string, InFlight>;
-  /** Files that need no bytes any more. Their assets may still be processed. */
-  done: { files: number; failed: number; bytes: number };
-  /** Bytes sent of all files, also of those that were not completed. */
-  sentBytes: number;
-  rate: TransferRate;
-  wait: { kind: 'rate_limited' | 'retrying'; reason: string; until: number };
-  /** Status of the only asset, or of those that are waited for, and when it was first known. */
-  status: { text: string; since: number } | undefined;
-  /** Uids of uploaded assets that the service is still processing. */
-  processing: Set<string>;
-  /** Outcomes so far: how many of each, and what its summary says of them. */
-  outcomes: Record<UploadOutcome, number>;
-  first: FileOutcome | undefined;
-  failures: FileOutcome[];
-  /** Files with an outcome, without those that are left out. */
-  files: number;
-  bytesSent: number;
-  unverified: number;
-  /** Uploaded files whose assets were still being processed when the run was interrupted. */
-  stillProcessing: number;
-};
+export type RunState = ReturnType<typeof emptyState>;
 
-export const emptyState = (): RunState => ({
+export const emptyState = () => ({
+  /** True for a run of several files, which shows totals and the files in flight. */
   isBatch: false,
-  startedAt: undefined,
-  planned: { files_total: 0, bytes_total: 0 },
-  inFlight: new Map(),
+  /** Time at which the first file was started, in milliseconds since the epoch. */
+  startedAt: undefined as number | undefined,
+  planned: { files_total: 0, bytes_total: 0 } as Pick<RunEvent, 'files_total' | 'bytes_total' | 'files_settling'>,
+  /** Maps paths to files in flight, in the order in which they were started. */
+  inFlight: new Map<string, InFlight>(),
+  /** Files that need no bytes any more. Their assets may still be processed. */
   done: { files: 0, failed: 0, bytes: 0 },
+  /** Bytes sent of all files, also of those that were not completed. */
   sentBytes: 0,
   rate: new TransferRate(),
-  wait: { kind: 'retrying', reason: '', until: 0 },
-  status: undefined,
-  processing: new Set(),
+  wait: { kind: 'retrying' as 'rate_limited' | 'retrying', reason: '', until: 0 },
+  /** Status of the only asset, or of those that are waited for, and when it was first known. */
+  status: undefined as { text: string; since: number } | undefined,
+  /** Uids of uploaded assets that the service is still processing. */
+  processing: new Set<string>(),
+  /** Outcomes so far: how many of each, and what its summary says of them. */
   outcomes: Object.fromEntries(outcomeNames.map((name) => [name, 0])) as Record<UploadOutcome, number>,
-  first: undefined,
-  failures: [],
+  first: undefined as FileOutcome | undefined,
+  failures: [] as FileOutcome[],
+  /** Files with an outcome, without those that are left out. */
   files: 0,
   bytesSent: 0,
   unverified: 0,
+  /** Uploaded files whose assets were still being processed when the run was interrupted. */
   stillProcessing: 0,
 });
 

@@ -14,13 +14,6 @@ import {
 
 export type Environment = Record<string, string | undefined>;
 
-/** A setting's value and its source, such as a flag, a variable, a file or the default. */
-export type ResolvedSetting = {
-  value: string | undefined;
-  origin: string;
-  rank: (typeof precedence)[keyof typeof precedence];
-};
-
 /** Precedence of the sources for a setting; the source with the highest number wins. */
 export const precedence = { flag: 4, variable: 3, project: 2, profile: 1, fallback: 0 } as const;
 
@@ -42,7 +35,8 @@ export class SettingResolver {
     this.#profile = { name, settings };
   }
 
-  resolve(name: SettingName): ResolvedSetting {
+  /** Returns a setting's value and its source, such as a flag, a variable, a file or the default. */
+  resolve(name: SettingName) {
     const setting: Setting = settingTable[name];
     const flag = this.#flags[name];
     if (flag !== undefined) return { value: flag, origin: flagsOf(name).map(longOf).join(', '), rank: precedence.flag };

@@ -28,16 +28,7 @@ export type ExpectedFile = {
   isPublic?: boolean;
 };
 
-export type DownloadOutcome = {
-  bytes: number;
-  contentType: string | undefined;
-  /** False if the complete length is unknown, so the file might be truncated. */
-  isLengthVerified: boolean;
-  /** True if the file is complete but is not the original of the asset record. */
-  isRendition: boolean;
-  /** True if it was put together from the responses to several requests. */
-  isResumed: boolean;
-};
+export type DownloadOutcome = ReturnType<ResumableDownload['finish']>;
 
 /** State of an interrupted download, from which a later process resumes it. */
 export type DownloadStart = {
@@ -213,7 +204,7 @@ class ResumableDownload {
     this.#isResumed = false;
   }
 
-  finish(): DownloadOutcome {
+  finish() {
     const { sizeBytes, contentType: recorded, mayBeRendition = false } = this.#file.expected;
     const hasType = isSameType(this.#contentType, recorded);
     const hasSize = sizeBytes === undefined || this.received === sizeBytes;
@@ -226,8 +217,11 @@ class ResumableDownload {
     return {
       bytes: this.received,
       contentType: this.#contentType,
+      /** False if the complete length is unknown, so the file might be truncated. */
       isLengthVerified: isRecorded || this.#total !== undefined || this.#isEndDelimited,
+      /** True if the file is complete but is not the original of the asset record. */
       isRendition: !hasSize || !hasType,
+      /** True if it was put together from the responses to several requests. */
       isResumed: this.#isResumed,
     };
   }

@@ -2,19 +2,12 @@ import type { PlaybackApi } from '../../../client/api/playback.ts';
 import { asCodedError } from '../../../client/errors.ts';
 import type { PlayableUrl } from '../../../client/library/playables.ts';
 import { parseHttpUrl } from '../../../shared/http-url.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
+
+export type ProbeReport = Omit<OutputRecord<'probe'>, 'asset_uid'>;
 
 /** Step in the chain of requests from playback info to media bytes. */
-export type ProbeStep = {
-  step: 'master_playlist' | 'media_playlist' | 'init_segment' | 'first_segment' | 'file';
-  url: string;
-  ok: boolean;
-  http_status: number | null;
-  content_type: string | null;
-  size_bytes: number | null;
-  error: string | null;
-};
-
-export type ProbeReport = { kind: PlayableUrl['kind']; playable: boolean; steps: ProbeStep[] };
+export type ProbeStep = ProbeReport['steps'][number];
 
 const sampleBytes = 64 * 1024;
 

@@ -1,35 +1,16 @@
-import { displayPathOf, type JobState, parseFailure, parseTaskResult } from '../../../queue/jobs.ts';
+import { displayPathOf, type JobState, parseFailure } from '../../../queue/jobs.ts';
 import type { QueueJob } from '../../../queue/queue-client.ts';
-import { shortTaskId, type TaskResult } from '../../../queue/task.ts';
+import { parseTaskResult, shortTaskId, type TaskResult } from '../../../queue/task.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { asObject, asText } from '../../../shared/json-values.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Column } from '../../output/result.ts';
+import type { OutputRecord } from '../../reference/schemas.ts';
 import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
-import type { UploadRecord } from '../../uploading/upload-record.ts';
 
-/** Fields that `upload --json` and `queue ls --json` have in common. */
-type SharedUploadFields = Omit<
-  UploadRecord,
-  'outcome' | 'job_id' | 'duplicate_of' | 'asset_status' | 'left_by' | 'moved_to'
->;
-
-/** File in a queue, as `queue ls` prints it. `error` is why it failed or will be retried. */
-export type QueuedUpload = SharedUploadFields & {
-  id: string;
-  state: 'waiting' | 'uploading' | 'retrying' | 'failed' | 'uploaded';
-  /** Number of bytes sent, as last reported by the worker. */
-  offset_bytes: number | null;
-  worker: string | null;
-  /** Number of attempts started. In `crashes` of them the worker crashed or lost the queue. */
-  attempts: number;
-  crashes: number;
-  base_url: string | null;
-  queued_at: string;
-  started_at: string | null;
-  finished_at: string | null;
-};
+/** File in a queue, as `queue ls` prints it. */
+export type QueuedUpload = OutputRecord<'queued-upload'>;
 
 const stateNames: Record<JobState, QueuedUpload['state']> = {
   active: 'uploading',

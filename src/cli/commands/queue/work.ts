@@ -4,11 +4,10 @@ import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
 import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
-import type { QueueAddress } from '../../../queue/queue-address.ts';
 import type { QueueClient } from '../../../queue/queue-client.ts';
 import { queueStatus } from '../../../queue/queue-status.ts';
 import { Roots } from '../../../queue/roots.ts';
-import { WorkerRun, type WorkerRunOptions } from '../../../queue/worker-run.ts';
+import { WorkerRun } from '../../../queue/worker-run.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { addExamples, collect, type Define, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -16,7 +15,7 @@ import { hintOf, withHint } from '../../error-hints.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
-import { type LogFormat, logFormatOption, RunLog } from '../../uploading/run-log.ts';
+import { logFormatOption, RunLog } from '../../uploading/run-log.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import {
   limitRateOption,
@@ -27,13 +26,7 @@ import {
 } from '../../uploading/upload-options.ts';
 import { openQueue, queueCommand, queueOption, resolveQueue } from '../queue-access.ts';
 import { warnOfStore } from './store-warnings.ts';
-import {
-  createMetrics,
-  type MetricsAddress,
-  type MetricsSources,
-  parseMetricsAddress,
-  type WorkerMetrics,
-} from './worker-metrics.ts';
+import { createMetrics, type MetricsSources, parseMetricsAddress, type WorkerMetrics } from './worker-metrics.ts';
 
 const minLeaseMs = 1_000;
 const defaultLease = '30s';
@@ -64,17 +57,10 @@ const addWorkOptions = (command: Command) =>
     .addOption(logFormatOption())
     .option('--metrics <address>', 'serve /metrics and /healthz, such as 127.0.0.1:9464');
 
-export type WorkerRequest = {
-  address: QueueAddress;
-  options: WorkerRunOptions;
-  roots: readonly string[];
-  logFormat: LogFormat | undefined;
-  /** Address of the server for metrics and health checks; undefined to start none. */
-  metrics: MetricsAddress | undefined;
-};
+export type WorkerRequest = ReturnType<typeof parseWorkerRequest>;
 
 /** @throws CodedError `usage` (exit 2) */
-export const parseWorkerRequest = (context: Context, flags: FlagsOf<typeof addWorkOptions>): WorkerRequest => ({
+export const parseWorkerRequest = (context: Context, flags: FlagsOf<typeof addWorkOptions>) => ({
   address: resolveQueue(context, flags.queue),
   options: {
     settings: {
@@ -89,6 +75,7 @@ export const parseWorkerRequest = (context: Context, flags: FlagsOf<typeof addWo
   },
   roots: flags.root.length > 0 ? flags.root : ['.'],
   logFormat: flags.logFormat,
+  /** Address of the server for metrics and health checks; undefined to start none. */
   metrics:
     flags.metrics === undefined
       ? undefined

@@ -45,16 +45,6 @@ export const unknownUid = '00000000-0000-4000-8000-000000000000';
 /** A response of any status, and a line about it for the report. */
 export type Answer = { status: number; isOk: boolean; body: unknown; response: ReceivedResponse; line: string };
 
-/** Assets of the library, as far as they are read. */
-export type ListedAssets = {
-  first: Answer;
-  total: number | undefined;
-  records: AssetRecord[];
-  isComplete: boolean;
-  /** Error of the list, such as an offset that the service ignores. */
-  error: CodedError | undefined;
-};
-
 /** Path of a request for a report: without identifiers. */
 const describe = ({ method, url, query = {} }: ApiRequest) => {
   const parameters = Object.entries(query).map(([name, value]) => `${name}=${isIdentifier(value) ? '{uid}' : value}`);
@@ -113,7 +103,8 @@ export class ServiceProbe {
     return { answer, records: recordsOf(answer) };
   }
 
-  assets(): Promise<ListedAssets> {
+  /** Assets of the library, as far as they are read, and the error of the list, such as an offset that is ignored. */
+  assets() {
     return this.#once('assets', async () => {
       const first = await this.get(paths.collection('assets'), { limit: 100, offset: 0 });
       const none = { first, total: undefined, records: [], isComplete: false, error: undefined };

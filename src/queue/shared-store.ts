@@ -8,23 +8,8 @@ export type WithRetry = <T>(request: () => Promise<T>) => Promise<T>;
 /** Event that BullMQ recorded about a job. `fields` are unvalidated data from the store. */
 export type JobEvent = { jobId: string; event: string; fields: Record<string, string> };
 
-/** Position in the events of a BullMQ queue: the id of the last event that was read. */
-type EventPage = {
-  events: JobEvent[];
-  position: string;
-  /** True if events after the previous position may have been deleted before they were read. */
-  hasGap: boolean;
-};
-
 /** State that earlier attempts left, for the attempt that claims a job. */
-export type Claim = {
-  /** Random fencing token, with which the store rejects writes from attempts with an earlier claim. */
-  fence: string;
-  /** Entry, as JSON, to resume from. */
-  entry: string | undefined;
-  /** Result as JSON, if the file is already uploaded. */
-  receipt: string | undefined;
-};
+export type Claim = Awaited<ReturnType<SharedStore['claim']>>;
 
 /** Number of events in a page. BullMQ keeps 10,000, so after a shorter page none can be missing. */
 const maxEvents = 1_000;
@@ -77,10 +62,17 @@ export class SharedStore {
     return (before + clock.now()) / 2 - (seconds * 1_000 + micros / 1_000);
   }
 
-  async claim(id: string): Promise<Claim> {
-    const fence = randomUUID();
+  async claim(id: string) {
+    const fence: string = randomUUID();
     const [entry, receipt] = (await this.#run('claim', id, fence)) as [string?, string?];
-    return { fence, entry: entry ?? undefined, receipt: receipt ?? undefined };
+    return {
+      /** Random fencing token, with which the store rejects writes from attempts with an earlier claim. */
+      fence,
+      /** Entry, as JSON, to resume from. */
+      entry: entry ?? undefined,
+      /** Result as JSON, if the file is already uploaded. */
+      receipt: receipt ?? undefined,
+    };
   }
 
   /** Writes a job's entry (JSON), or removes it. @returns false if another attempt has claimed the job */
@@ -122,7 +114,7 @@ export class SharedStore {
   }
 
   /** Reads up to 1,000 events of a BullMQ queue after a position, or only the newest position. */
-  async readEvents(queueName: string, position: string | undefined): Promise<EventPage> {
+  async readEvents(queueName: string, position: string | undefined) {
     const key = `bull:${queueName}:events`;
     if (position === undefined) {
       const [newest] = await this.#retry(() => this.#redis.xrevrange(key, '+', '-', 'COUNT', 1));
@@ -133,7 +125,9 @@ export class SharedStore {
       (await this.#retry(() => this.#redis.xrange(key, '-', '+', 'COUNT', 1)))[0]?.[0] ?? position;
     return {
       events: found.map(([, fields]) => toJobEvent(fields)),
+      /** Id of the last event that was read. */
       position: found.at(-1)?.[0] ?? position,
+      /** True if events after the previous position may have been deleted before they were read. */
       hasGap: found.length === maxEvents && isLaterEvent(await readOldest(), position),
     };
   }

@@ -45,17 +45,10 @@ export type MetricsSources = {
   rateLimiter: Pick<ClientRateLimiter, 'budget' | 'state'>;
 };
 
-/** Counters of a worker, and the handler of `/metrics` and `/healthz`. */
-export type WorkerMetrics = {
-  onOutcome(outcome: FileOutcome): void;
-  /** Counts a failed attempt. */
-  onFailure(code: ErrorCode): void;
-  /** Serves `/metrics` and `/healthz`. @throws CodedError `usage` if the port is not available */
-  serve(address: MetricsAddress, sources: MetricsSources): Promise<{ close(): Promise<void> }>;
-};
+export type WorkerMetrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** Creates the metrics, for Prometheus. No label holds a path or a key. */
-export async function createMetrics({ host, clock, terminal }: Context): Promise<WorkerMetrics> {
+/** Creates the counters of a worker, and the handler of `/metrics` and `/healthz`, for Prometheus. No label holds a path or a key. */
+export async function createMetrics({ host, clock, terminal }: Context) {
   const { Counter, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   const registers = [registry];
@@ -98,12 +91,14 @@ export async function createMetrics({ host, clock, terminal }: Context): Promise
     return registry.metrics();
   };
   return {
-    onOutcome: (outcome) => {
+    onOutcome: (outcome: FileOutcome) => {
       files.inc({ outcome: outcomeOf(outcome) });
       bytes.inc(outcome.uploaded?.bytesSent ?? 0);
     },
-    onFailure: (code) => failures.inc({ code }),
-    serve: async ({ host: serverHost, port, token }, sources) => {
+    /** Counts a failed attempt. */
+    onFailure: (code: ErrorCode) => failures.inc({ code }),
+    /** Serves `/metrics` and `/healthz`. @throws CodedError `usage` if the port is not available */
+    serve: async ({ host: serverHost, port, token }: MetricsAddress, sources: MetricsSources) => {
       const hint = 'use another port, such as --metrics 127.0.0.1:9465';
       const listener = listenerOf(sources, () => render(sources), token);
       const server = await serveHttp(listener, port, hint, serverHost);

@@ -27,16 +27,10 @@ export type BrowseOptions = {
   onTokenRedeemed(): void;
 };
 
-export type BrowseApp = {
-  handle(request: Request): Response | Promise<Response>;
-  /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */
-  createEntryUrl(view?: string): string;
-};
-
 const cookieName = 'mediactl';
 
 /** Creates the browse application with its routes, authentication, and checks against CSRF and DNS rebinding. */
-export async function createBrowseApp({ accessHint, ...options }: BrowseOptions): Promise<BrowseApp> {
+export async function createBrowseApp({ accessHint, ...options }: BrowseOptions) {
   const { library, origin, broadcaster } = options;
   const { getCookie, Hono, secureHeaders, setCookie } = await import('./hono.lazy.ts');
   const sessions = new BrowseSessions();
@@ -85,6 +79,7 @@ export async function createBrowseApp({ accessHint, ...options }: BrowseOptions)
 
   return {
     handle: app.fetch,
+    /** Creates a URL that can be opened only once. `view` is the query string of the initial view. */
     createEntryUrl: (view = '') => {
       const url = new URL('/', origin());
       url.search = view;

@@ -15,7 +15,7 @@ export type TaskSource = {
 export const formatLocation = ({ root, path }: TaskSource) => (root === undefined ? path : `${root}:${path}`);
 
 /** Data of a job: one file to upload as one asset. Contains no API key. */
-export type UploadTask = {
+export type UploadTask = GivenMetadata & {
   version: 1;
   /** Origin of the service; workers for another service reject the job. */
   service: string;
@@ -28,11 +28,6 @@ export type UploadTask = {
   workspace: string;
   folder?: string | undefined;
   filename: string;
-  name?: string | undefined;
-  description?: string | undefined;
-  contentType?: string | undefined;
-  /** Slugs. */
-  tags?: readonly string[] | undefined;
   chunkBytes: number;
   requireChecksum: boolean;
   /** Random id that changes the job id, so that the file is uploaded again. */

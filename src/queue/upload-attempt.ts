@@ -7,6 +7,7 @@ import type { UploadSettings } from '../client/upload/decide/upload-settings.ts'
 import { type OnUploadEvent, toWaitingEvent } from '../client/upload/session/events.ts';
 import { toUploaded, type Uploaded } from '../client/upload/session/file-outcome.ts';
 import type { FirstCreation } from '../client/upload/session/first-creation.ts';
+import type { SessionPorts } from '../client/upload/session/session-ports.ts';
 import type { Throttle } from '../client/upload/session/throttle.ts';
 import { type OpenedUpload, openUpload } from '../client/upload/session/upload.ts';
 import { describeChange, fileTimesOf, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
@@ -23,18 +24,14 @@ import type { Claim } from './shared-store.ts';
 import { aboutOf, serviceMismatch, type UploadTask } from './task.ts';
 
 /** Dependencies that all attempts of a worker share. */
-export type WorkerPorts = {
-  api: Api;
+export type WorkerPorts = Pick<SessionPorts, 'api' | 'profile' | 'onEvent' | 'signal'> & {
   /** Limits the bytes of all files together; undefined for no limit. */
   throttle: Throttle | undefined;
-  profile: string;
-  onEvent: OnUploadEvent;
   roots: Roots;
   ownFiles: OwnFiles;
   openAddress: OpenUrl;
   /** Receipts of this machine, for when the store loses its newest writes; undefined if they cannot be written. */
   receipts: Receipts | undefined;
-  signal: AbortSignal;
 };
 
 /** @property firstCreation shared by all uploads of the worker */

@@ -6,19 +6,16 @@ import type { Tool } from './ffmpeg/tool.ts';
 import type { InspectedSource, InspectionTask } from './recognize/inspection-messages.ts';
 import { type InspectionReport, inspectInWorker, type MediaWorker } from './recognize/inspection-process.ts';
 
-export type ProcessingJobOptions = StepOptions & {
-  sourcePath: string;
-  filename: string;
-  /** Type declared by the uploader; see `InspectionTask`. */
-  declaredType: string;
-  /** Temporary folder of this job. */
-  workDir: string;
-  inspector: MediaWorker;
-  /** Draws credits for subtitle tracks. Returns false if the balance is too low to generate them. */
-  drawSubtitleCredits(trackCount: number): boolean;
-  /** Optional programs, each undefined if it is missing. */
-  tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
-};
+export type ProcessingJobOptions = StepOptions &
+  Omit<InspectionTask, 'hlsDir'> & {
+    /** Temporary folder of this job. */
+    workDir: string;
+    inspector: MediaWorker;
+    /** Draws credits for subtitle tracks. Returns false if the balance is too low to generate them. */
+    drawSubtitleCredits(trackCount: number): boolean;
+    /** Optional programs, each undefined if it is missing. */
+    tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
+  };
 
 /** Context for all processing steps of one asset. */
 export type ProcessingJob = ProcessingJobOptions & {

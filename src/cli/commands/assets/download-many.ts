@@ -10,6 +10,7 @@ import {
   type DownloadPlan,
   describeChangedNames,
   type PlannedDownload,
+  type PlanRequest,
   planDownloads,
 } from '../../../client/download/download-plan.ts';
 import { usageError } from '../../../client/errors.ts';
@@ -28,21 +29,14 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { failureOf } from '../bulk-result.ts';
 
-export type DownloadManyOptions = {
+export type DownloadManyOptions = Omit<PlanRequest, 'collection'> & {
   filters: AssetFilters;
   /** True to select the assets in the page. */
   picks: boolean | undefined;
   newest: boolean | undefined;
   /** Path for a single asset; `-` for stdout. */
   output: string | undefined;
-  /** Directory for the files; empty for the current one. */
-  directory: string;
-  /** True to leave out the folders of a glob. */
-  isFlat: boolean;
-  /** Number of concurrent downloads. */
-  lanes: number;
   progress: ProgressMode;
-  acceptsRendition: boolean;
 };
 
 /** Assets to download: those with the given ids, or all that match the filters. */

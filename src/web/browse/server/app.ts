@@ -2,26 +2,16 @@ import type { Context } from 'hono';
 import { pageFilesPath, respondWithPageFile } from '../../shared/page-files.ts';
 import { renderNoticePage } from '../../watch/server/page.ts';
 import { budgetHeader } from '../protocol.ts';
-import { type BrowseBackend, PageProblem } from './backend.ts';
-import type { EventBroadcaster } from './event-broadcaster.ts';
+import { PageProblem } from './backend.ts';
 import { renderEntryPage } from './gallery-page.ts';
-import { type BrowseScripts, createRoutes, listPageFiles, sendPage, sendProblem } from './routes.ts';
+import { createRoutes, listPageFiles, type RouteDeps, sendPage, sendProblem } from './routes.ts';
 import { BrowseSessions, isCrossSite } from './session.ts';
 
-export type BrowseOptions = {
-  library: BrowseBackend;
-  broadcaster: EventBroadcaster;
+export type BrowseOptions = Omit<RouteDeps, 'basePath'> & {
   /** Returns the origin that serves the page. It is called only after the server has started listening. */
   origin(): string;
-  scripts: BrowseScripts;
   /** Hint on the locked page that explains how to get an entry URL. */
   accessHint: string;
-  /** First words of each command that acts on the account of the page. */
-  program: string;
-  /** Profile that the page shows; null for none. */
-  profile: string | null;
-  /** Returns the name of the workspace in use; null if none of several is chosen. */
-  fetchWorkspace(): Promise<string | null>;
   /** True if an entry URL can be opened more than once, for as long as a command waits. */
   reusesEntryUrls: boolean;
   onTokenRedeemed(): void;

@@ -37,13 +37,16 @@ export const listPageFiles = (scripts: BrowseScripts): PageFile[] => [
   createGalleryStyle(),
 ];
 
-type RouteDeps = {
+export type RouteDeps = {
   library: BrowseBackend;
   broadcaster: EventBroadcaster;
   scripts: BrowseScripts;
   basePath: string;
+  /** First words of each command that acts on the account of the page. */
   program: string;
+  /** Profile that the page shows; null for none. */
   profile: string | null;
+  /** Returns the name of the workspace in use; null if none of several is chosen. */
   fetchWorkspace(): Promise<string | null>;
 };
 

@@ -261,12 +261,11 @@ async function isReady(api: Api, receipts: Receipts, { assetUid, state }: Receip
 export async function pruneMissing(
   context: Context,
   pruning: PruneOptions,
-  { receipts, startMark }: Omit<ReceiptsAtStart, 'receipts'> & { receipts: Receipts | undefined },
+  atStart: ReceiptsAtStart,
 ): Promise<CodedError | undefined> {
-  if (!receipts) return undefined;
   const { terminal, settings } = context;
   const { limit, top } = pruning;
-  const prunable = await planPrune(context, pruning, { receipts, startMark });
+  const prunable = await planPrune(context, pruning, atStart);
   reportLeftOut(context, prunable);
   if (prunable.waiting > 0)
     terminal.info(
@@ -296,7 +295,7 @@ export async function pruneMissing(
     if (asCodedError(error).explanation.code !== 'declined') throw error;
     throw new CodedError('nothing was moved to the trash', { code: 'declined' });
   });
-  for (const { assetUid } of elsewhere) await receipts.forgetAsset(assetUid);
+  for (const { assetUid } of elsewhere) await atStart.receipts.forgetAsset(assetUid);
   if (moved > 0) terminal.info(`moved ${pluralize(moved, 'asset')} to the trash${readBack}`);
   if (stop) throw stop;
   const failure = keptFailure([...prunable.doubtful, ...failures], prunable.doubtful.length + count);

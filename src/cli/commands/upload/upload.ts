@@ -97,7 +97,7 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
     ...prepared,
     onComplete: async (startMark) => {
       const { pruneMissing } = await import('./prune.ts');
-      return pruneMissing(context, pruning, { receipts, startMark });
+      return receipts && pruneMissing(context, pruning, { receipts, startMark });
     },
   });
 }

@@ -121,14 +121,14 @@ async function keepRenamed(
 }
 
 /** Returns true if content that was uploaded from another path counts. */
-const comparesContent = ({ policy: { existing }, mirror }: Pick<MatcherDeps, 'policy' | 'mirror'>) =>
+const comparesContent = ({ policy: { existing }, mirror }: MatcherDeps) =>
   existing === 'content' || existing === 'anywhere' || (existing === 'file' && mirror === undefined);
 
 /** Returns true if a file of another path was uploaded that has the size, and would count as a duplicate. */
 export async function mayBeDuplicate(
   key: ReceiptKey | undefined,
   sizeBytes: number | undefined,
-  deps: Pick<MatcherDeps, 'receipts' | 'policy' | 'mirror'>,
+  deps: MatcherDeps,
 ): Promise<boolean> {
   if (!key || !sizeBytes || !comparesContent(deps)) return false;
   return (await deps.receipts?.hasSize(key, sizeBytes)) ?? false;

@@ -2,6 +2,7 @@ import { defaultIdleTimeoutMs, maxChunkBytes } from '../../../contract/tus.ts';
 import type { Existing } from '../../../shared/file-evidence.ts';
 import type { Lane } from '../../http/rate-limiter.ts';
 import { everyFile, type FileChoice } from '../sources/file-chooser.ts';
+import type { RunMetadata } from '../sources/upload-file.ts';
 
 /**
  * What a user asked for, of an upload. Each way in (command line, page, package, worker) makes one from
@@ -11,7 +12,7 @@ export type UploadSettings = {
   /** Which files of the sources are uploaded. */
   choice: FileChoice;
   /** Metadata of each file that has none of its own. */
-  about: { name?: string | undefined; description?: string | undefined; contentType?: string | undefined };
+  about: RunMetadata;
   /** What counts as uploaded already, besides the asset that this machine uploaded from the same path. */
   existing: Existing;
   /** True to hash each file that has a receipt, instead of comparing size and times. */

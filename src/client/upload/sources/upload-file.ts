@@ -91,25 +91,21 @@ export const fromMetadata = (metadata: UploadMetadata) => ({
   target: { workspace: metadata.workspace_uid, folder: metadata.parent_folder_uid },
 });
 
-/** Metadata that the user sets for a file with flags or a manifest. */
-export type UserMetadata = {
+/** Metadata that the user sets for each file of a run that has none of its own. */
+export type RunMetadata = {
   name?: string | undefined;
   description?: string | undefined;
   contentType?: string | undefined;
-  /** Uid or path of the target folder. */
-  folder?: string | undefined;
-  /** Slugs of the tags, which are set once the upload is complete. */
-  tags?: readonly string[] | undefined;
 };
 
-/** Metadata that the user gave for the asset of a file. */
-export type GivenMetadata = Omit<UserMetadata, 'folder'>;
+/** Metadata that the user gave for the asset of a file. @property tags slugs, which are set once the upload is complete */
+export type GivenMetadata = RunMetadata & { tags?: readonly string[] | undefined };
+
+/** Metadata that the user sets for a file with flags or a manifest. @property folder uid or path of the target folder */
+export type UserMetadata = GivenMetadata & { folder?: string | undefined };
 
 /** Returns the metadata that the user gave for a file, without those that are derived from it. */
-export function givenMetadataOf(
-  { about }: Pick<UploadFile, 'about'>,
-  defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
-): GivenMetadata {
+export function givenMetadataOf({ about }: UploadFile, defaults: RunMetadata): GivenMetadata {
   const { folder: _folder, ...own } = about ?? {};
   return withoutUndefined({ ...defaults, ...withoutUndefined(own) });
 }
@@ -151,7 +147,7 @@ export async function loadContentTypes(): Promise<ContentTypeOf> {
 /** Returns a file's own metadata, else that of the run; a missing content type is derived from the path. */
 export const userMetadataOf = (
   { path, about }: Pick<UploadFile, 'path' | 'about'>,
-  defaults: Pick<UserMetadata, 'name' | 'description' | 'contentType'>,
+  defaults: RunMetadata,
   contentType: ContentTypeOf,
 ) => ({
   name: about?.name ?? defaults.name,
@@ -171,7 +167,7 @@ export function targetFile(
   }: {
     workspace: string;
     folder: string | undefined;
-    about: Pick<UserMetadata, 'name' | 'description' | 'contentType'>;
+    about: RunMetadata;
     contentType: ContentTypeOf;
   },
 ): TargetedFile {

@@ -76,13 +76,13 @@ export type RowHashes = {
   columns: { readonly [Column in EditableColumn]: readonly string[] | undefined };
   /** The same of the folder's uid, since the path of a folder can change. */
   folders: readonly string[] | undefined;
-  /** Hash of the workspace's uid; undefined if it was not known. */
+  /** Hash of the workspace's uid; undefined if it was not known, or in a table of an earlier version. */
   workspace: string | undefined;
   /** Columns that were exported with spaces at their ends, or with accents that are not composed. */
   inexact: ReadonlySet<EditableColumn>;
 };
 
-const version = 'v3';
+const [version, earlierVersion] = ['v3', 'v2'];
 const notShown = '_';
 const inexactMark = '~';
 const none: ReadonlySet<EditableColumn> = new Set();
@@ -128,15 +128,16 @@ export const isExact = (text: string) => normalizeCell(text) === text.replace(/\
 export function parseHashes(text: string): RowHashes | undefined {
   const [found, seconds = '', ...cells] = text.split('.');
   const isValid = (hash: string) => hash === notShown || /^[\w-]{8}~?$/.test(hash);
-  const isComplete = cells.length === editableColumns.length + 2 && cells.every(isValid);
-  if (found !== version || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
+  const isEarlier = found === earlierVersion;
+  const isComplete = cells.length === editableColumns.length + (isEarlier ? 1 : 2) && cells.every(isValid);
+  if ((found !== version && !isEarlier) || !/^[0-9a-z]{1,9}$/.test(seconds) || !isComplete) return undefined;
   const hashOf = (cell = notShown) => (cell === notShown ? undefined : [cell.replace(inexactMark, '')]);
   const hashes = editableColumns.map((column, at) => [column, hashOf(cells[at])]);
   return {
     exportedAt: Number.parseInt(seconds, 36) * 1000,
     columns: Object.fromEntries(hashes),
     folders: hashOf(cells[editableColumns.length]),
-    workspace: hashOf(cells.at(-1))?.[0],
+    workspace: isEarlier ? undefined : hashOf(cells.at(-1))?.[0],
     inexact: text.includes(inexactMark)
       ? new Set(editableColumns.filter((_, at) => cells[at]?.endsWith(inexactMark)))
       : none,

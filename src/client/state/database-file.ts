@@ -8,7 +8,7 @@ import type { SqlDatabase } from '../../shared/sqlite.ts';
 import { openSqlite } from '../load-package.ts';
 import { stateError, stateFailure } from '../state-error.ts';
 import { createEmptyFile, renameWithoutReplacing, syncFolder, writeStateFile } from '../state-files.ts';
-import { createSchema, schemaVersion, tables } from './schema.ts';
+import { createSchema, schemaVersion, tables, upgrades } from './schema.ts';
 
 export const databasePath = (stateDir: string) => join(stateDir, 'receipts.db');
 
@@ -113,6 +113,7 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
   const isSmall = (statIfExists(path)?.size ?? 0) <= maxCheckedBytes;
   const fault = hasIntegrityCheck && isSmall ? pragma(database, 'quick_check') : 'ok';
   if (fault !== 'ok') throw stateFailure('state_damaged', `${path}: ${fault}`);
+  if (foundVersion in upgrades) upgradeSchema(database);
   for (const [name, columns] of Object.entries(tables)) database.prepare(`SELECT ${columnsOf(columns)} FROM ${name}`);
   if (id) return;
   if (pragma(database, 'application_id') === 0) {
@@ -122,6 +123,14 @@ export async function assertDatabase(path: string, database: SqlDatabase, hasInt
     database.exec('COMMIT');
   }
   await writeStateFile(idPath, `${pragma(database, 'application_id')}\n`);
+}
+
+/** Adds what this version added to the schema, unless another process has added it meanwhile. */
+function upgradeSchema(database: SqlDatabase): void {
+  database.exec('BEGIN IMMEDIATE');
+  const sql = upgrades[Number(pragma(database, 'user_version'))];
+  if (sql !== undefined) database.exec(`${sql} PRAGMA user_version = ${schemaVersion};`);
+  database.exec('COMMIT');
 }
 
 /** Returns the column names of a table definition, for a SELECT that checks the schema. */

@@ -53,6 +53,15 @@ export const tables = {
     planned_at TEXT NOT NULL, state TEXT NOT NULL, error TEXT, PRIMARY KEY (change_id, seq)`,
 };
 
+const addEvidence = 'ALTER TABLE uploads ADD COLUMN evidence TEXT; ALTER TABLE uploads ADD COLUMN evidence_at TEXT;';
+
+/** SQL that brings a database of an earlier version to the present one, by that version. */
+export const upgrades: { readonly [version: number]: string } = {
+  6: `ALTER TABLE uploads ADD COLUMN moved_to TEXT; CREATE TABLE downloads (${tables.downloads}); ${addEvidence}`,
+  7: `ALTER TABLE downloads ADD COLUMN workspace TEXT; ${addEvidence}`,
+  8: addEvidence,
+};
+
 const createIndexes = `
 CREATE UNIQUE INDEX unfinished ON uploads (id) WHERE ${isUnfinished};
 CREATE UNIQUE INDEX done ON uploads (service, workspace, folder, path) WHERE state = 'done';

@@ -23,7 +23,7 @@ import { makeFolder } from '../client/state-files.ts';
 import type { OnUploadEvent } from '../client/upload/session/events.ts';
 import type { AssetRecord } from '../contract/types.ts';
 import { Channel } from '../shared/channel.ts';
-import { pluralize } from '../shared/figures.ts';
+import { describeLeftOut, pluralize } from '../shared/figures.ts';
 import * as argument from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import { findFolder } from './folders.ts';
@@ -134,7 +134,7 @@ async function selectPart(
   { folder, call }: { folder: string; call: Public.CallOptions },
 ): Promise<{ part: DownloadPart; unknownCount: number }> {
   const ports = {
-    onLeftOut: (count: number) => warn(call, `${pluralize(count, 'asset')} of other workspaces left out`),
+    onLeftOut: (count: number) => warn(call, describeLeftOut(count)),
     onUnknown: async ({ count }: { count: number }) =>
       warn(call, `the service does not show the workspace of ${pluralize(count, 'asset')}, which may be any`),
   };

@@ -5,7 +5,7 @@ import { CodedError, usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
 import { startUploads } from '../client/upload/batch/start-uploads.ts';
 import type { UploadPorts } from '../client/upload/batch/upload-ports.ts';
-import type { DecideNotice } from '../client/upload/decide/decision.ts';
+import { warningOf } from '../client/upload/decide/decision.ts';
 import { isBelow } from '../client/upload/decide/missing-files.ts';
 import { defaultSettings, type UploadSettings } from '../client/upload/decide/upload-settings.ts';
 import type { FileEvent } from '../client/upload/session/events.ts';
@@ -88,7 +88,10 @@ async function* runUpload(
     openSource: (file, realPath) => openBelow(roots, FileSource.open(file, parts.ownFiles, realPath)),
     confirmNewAsset: (refusal) => Promise.reject(refusal),
     onEnd: () => end(),
-    onDecideNotice: (notice) => reportDecideNotice(parts.notify(call), notice),
+    onDecideNotice: (notice) => {
+      const message = warningOf(notice);
+      if (message !== undefined) parts.notify(call)({ kind: 'warning', message });
+    },
     onEvent: reporter(parts.notify(call), parts.errors.guard(call.onProgress)),
   };
   const run = await startUploads(settings, ports, { files: withTags(), identity: [path, folder] });
@@ -174,17 +177,6 @@ async function resolveFolders(
     find: (file) => byPath.find(targetPathOf(file, top, isTree)),
     findOrCreate: (file) => byPath.make(targetPathOf(file, top, isTree)),
   };
-}
-
-/** Reports files that are not compared with their folder, and those that have the name of another asset there. */
-function reportDecideNotice(notify: (notice: Notice) => void, decided: DecideNotice): void {
-  if (decided.notice === 'not_compared')
-    notify({ kind: 'warning', message: `files are not compared with the folder: ${decided.error.message}` });
-  else if (decided.notice === 'same_name')
-    notify({
-      kind: 'warning',
-      message: `uploaded beside another asset of the same name: ${decided.paths.slice(0, 10).join(', ')}`,
-    });
 }
 
 /** Returns the notice of a wait. */

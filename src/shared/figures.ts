@@ -43,5 +43,8 @@ export const describeRateLimit = (kept?: { left: number; limit: number }): strin
 /** Describes which workspaces a list has, if that is not only the one in use. */
 export function describeScope({ isAll, leftOut }: { isAll: boolean; leftOut: number }): string | undefined {
   if (isAll) return 'all workspaces';
-  return leftOut > 0 ? `${pluralize(leftOut, 'asset')} of other workspaces left out` : undefined;
+  return leftOut > 0 ? describeLeftOut(leftOut) : undefined;
 }
+
+/** Says how many assets a list leaves out. */
+export const describeLeftOut = (count: number) => `${pluralize(count, 'asset')} of other workspaces left out`;

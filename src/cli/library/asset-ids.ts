@@ -20,7 +20,7 @@ import { parentOf } from '../../contract/asset.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, isUidPrefix, minTypedDigits } from '../../contract/uid.ts';
-import { formatBytes, pluralize } from '../../shared/figures.ts';
+import { describeLeftOut, formatBytes, pluralize } from '../../shared/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../shared/sanitize.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
@@ -133,7 +133,7 @@ export function selectionPorts(context: Context, collection: Collection, options
     onFetch: (count) => {
       if (count > 1) terminal.info(`reading ${count} assets to see their workspace, at one request each`);
     },
-    onLeftOut: (count) => terminal.info(`${pluralize(count, 'asset')} of other workspaces left out`),
+    onLeftOut: (count) => terminal.info(describeLeftOut(count)),
   };
 }
 

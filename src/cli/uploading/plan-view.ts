@@ -1,6 +1,6 @@
 import type { RateWindow } from '../../client/http/rate-limit-headers.ts';
 import { countFiles, type Plan, totalToSend } from '../../client/upload/batch/plan.ts';
-import type { DecideNotice } from '../../client/upload/decide/decision.ts';
+import { type DecideNotice, warningOf } from '../../client/upload/decide/decision.ts';
 import type { UploadSettings } from '../../client/upload/decide/upload-settings.ts';
 import { sessionHours } from '../../contract/limits.ts';
 import { sessionLifetimeMs } from '../../contract/tus.ts';
@@ -46,32 +46,15 @@ export function formatPlan(plan: Plan, rateLimit: RateWindow | undefined, now: n
 /** Returns the number of bytes to send, without those of unfinished uploads that the service has. */
 const bytesLeft = (plan: Plan) => totalToSend(plan).bytes - plan.acknowledgedBytes;
 
-const maxNamesInWarning = 10;
-
 /** Prints what was noticed when the files of a run were decided. */
 export function reportDecideNotice({ terminal }: Pick<Context, 'terminal'>, each: DecideNotice): void {
-  switch (each.notice) {
-    case 'reading':
-      terminal.info(
-        `reading ${pluralize(each.files, 'file')}, ${formatBytes(each.bytes)}: they may have been renamed since they were uploaded`,
-      );
-      break;
-    case 'listing':
-      terminal.info(`comparing the files with ${each.assets} assets in their folder`);
-      break;
-    case 'same_name':
-      terminal.warn(formatSameName(each.paths));
-      break;
-    case 'not_compared':
-      terminal.warn(
-        `files that this machine has not uploaded are not compared with the folder: ${each.error.explanation.reason ?? each.error.message}`,
-      );
+  if (each.notice === 'reading')
+    terminal.info(
+      `reading ${pluralize(each.files, 'file')}, ${formatBytes(each.bytes)}: they may have been renamed since they were uploaded`,
+    );
+  else if (each.notice === 'listing') terminal.info(`comparing the files with ${each.assets} assets in their folder`);
+  else {
+    const advice = each.notice === 'same_name' ? '; --existing name skips such files' : '';
+    terminal.warn(escapeControls(`${warningOf(each)}${advice}`));
   }
-}
-
-function formatSameName(paths: readonly string[]): string {
-  const names = paths.slice(0, maxNamesInWarning).map(escapeControls);
-  const others = paths.length > names.length ? ', …' : '';
-  const have = paths.length === 1 ? 'file has' : 'files have';
-  return `${paths.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names.join(', ')}${others}; --existing name skips such files`;
 }

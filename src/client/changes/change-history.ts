@@ -104,6 +104,9 @@ const toStoredItem =
     ...{ ...item, seq, state: 'pending', error: null, sent: null, plannedAt: new Date(now).toISOString() },
   });
 
+export const noChange = (id: string, reason: string, hint?: string) =>
+  new CodedError(`there is no change ${id}`, { code: 'not_found', reason, hint });
+
 /** Changes of the library in the last `keptDays`, with the old and the new value of each item. */
 export class ChangeHistory {
   readonly #database: StateDatabase;
@@ -217,10 +220,7 @@ export class ChangeHistory {
     if (rows.length > 1) throw usageError(`several changes begin with ${id}`, 'type more characters of the id');
     const [found] = await this.#count(rows);
     if (found) return found;
-    throw new CodedError(`there is no change ${id}`, {
-      code: 'not_found',
-      reason: `changes are kept for ${keptDays} days`,
-    });
+    throw noChange(id, `changes are kept for ${keptDays} days`);
   }
 
   /** Returns the last change at a service that is no undo, was not undone, and wrote or may have written something. */

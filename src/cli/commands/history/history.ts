@@ -1,4 +1,4 @@
-import { type CountedChange, keptDays } from '../../../client/changes/change-history.ts';
+import { type CountedChange, keptDays, noChange } from '../../../client/changes/change-history.ts';
 import type { ChangeItem, StoredItem } from '../../../client/changes/change-item.ts';
 import { nextStepOf } from '../../../client/changes/three-way.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
@@ -21,6 +21,7 @@ import { cannotRestore, maxDeletionLines } from '../deletion.ts';
 type HistoryRecord = OutputRecord<'history'>;
 type ItemRecord = OutputRecord<'history-items'>;
 
+export const listHint = 'mediactl history, to list all changes';
 export const changeIdHelp = `id of a change, or its first ${minTypedDigits} digits or more`;
 
 export const history: CommandDefinition = (command, run) => {
@@ -67,15 +68,11 @@ const isLeft = ({ seq, state }: StoredItem) => seq >= 0 && state !== 'done' && s
 
 /** Finds a change by its id or the beginning of it. @throws CodedError `not_found` (exit 3) */
 export async function findChange(context: Context, id: string): Promise<CountedChange> {
-  if (id.length < minTypedDigits)
-    throw new CodedError(`there is no change ${id}`, {
-      code: 'not_found',
-      reason: `to abbreviate the id of a change, type at least ${minTypedDigits} digits`,
-      hint: 'mediactl history, to list all changes',
-    });
+  const rule = `to abbreviate the id of a change, type at least ${minTypedDigits} digits`;
+  if (id.length < minTypedDigits) throw noChange(id, rule, listHint);
   const store = await context.state.historyIfAny();
   if (store) return store.find(id);
-  throw new CodedError(`there is no change ${id}`, { code: 'not_found', reason: 'this machine has made none' });
+  throw noChange(id, 'this machine has made none');
 }
 
 async function resume(

@@ -15,7 +15,7 @@ import { changeResult } from '../../output/outcome.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { confirmMany, noLimit, truncateLines } from '../confirm-many.ts';
-import { assertSameService, changeIdHelp, findChange, lineOf } from './history.ts';
+import { assertSameService, changeIdHelp, findChange, lineOf, listHint } from './history.ts';
 
 export const undo: CommandDefinition = (command, run) => {
   addExamples(command, 'mediactl undo --dry-run', 'mediactl undo', 'mediactl undo 3f2a9c1d --yes');
@@ -63,8 +63,7 @@ async function findLast(context: Context): Promise<CountedChange> {
   const { origin } = (await context.account()).baseUrl;
   const last = await (await context.state.historyIfAny())?.findLast(origin);
   if (last) return last;
-  const hint = 'mediactl history, to list all changes';
-  throw new CodedError('there is no change to undo', { code: 'not_found', hint });
+  throw new CodedError('there is no change to undo', { code: 'not_found', hint: listHint });
 }
 
 /** @throws CodedError `usage` (exit 2) if the workspace of the last change is unknown, and it may not ask */

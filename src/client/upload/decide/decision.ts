@@ -192,3 +192,18 @@ export type DecideNotice =
   | { notice: 'same_name'; paths: readonly string[] }
   /** A folder cannot be listed, so that its files are not compared with it. */
   | { notice: 'not_compared'; error: CodedError };
+
+const maxNamesInWarning = 10;
+
+/** Returns the words of a notice that is a warning; undefined for one that only says what is done. */
+export function warningOf(each: DecideNotice): string | undefined {
+  if (each.notice === 'not_compared') {
+    const { message, explanation } = each.error;
+    return `files that this machine has not uploaded are not compared with the folder: ${explanation.reason ?? message}`;
+  }
+  if (each.notice !== 'same_name') return undefined;
+  const { paths } = each;
+  const names = [...paths.slice(0, maxNamesInWarning), ...(paths.length > maxNamesInWarning ? ['…'] : [])].join(', ');
+  const have = paths.length === 1 ? 'file has' : 'files have';
+  return `${paths.length} ${have} the name of another asset in the folder, and will be uploaded beside it: ${names}`;
+}

@@ -76,7 +76,7 @@ async function openSource(
   const { signal, transport } = options;
   let expected = listed;
   const assertSame = (file: RcloneFile) => {
-    if (!isSameVersion(expected, file))
+    if (!isSameListing(expected, file))
       throw fileChanged(path, `on the remote, it has ${file.sizeBytes} bytes and was modified at ${file.modTime}`);
   };
   const urlPath = listed.path.split('/').map(encodeURIComponent).join('/');
@@ -89,7 +89,7 @@ async function openSource(
   const modTime = new Date(Number(BigInt(source.identity.mtimeNs) / 1_000_000n)).toISOString();
   const served = { ...listed, sizeBytes: source.sizeBytes, modTime };
   // The file might have been modified between the listing and now.
-  if (!isSameVersion(listed, served)) expected = await statAgain(path, options);
+  if (!isSameListing(listed, served)) expected = await statAgain(path, options);
   assertSame(served);
   return source;
 }
@@ -106,7 +106,7 @@ async function statAgain(address: string, deps: RcloneDeps): Promise<RcloneFile>
 }
 
 /** Compares fractions of a second only if both have them, because some remotes report them only in listings. */
-function isSameVersion(one: RcloneFile, other: RcloneFile): boolean {
+function isSameListing(one: RcloneFile, other: RcloneFile): boolean {
   const secondOf = ({ modTime }: RcloneFile) => Math.floor(Date.parse(modTime) / 1000);
   const fractionOf = ({ modTime }: RcloneFile) => /\.(\d*[1-9])/.exec(modTime)?.[1];
   const [a, b] = [fractionOf(one), fractionOf(other)];

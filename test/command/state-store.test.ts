@@ -66,6 +66,19 @@ const openStore = (work: (database: SqlDatabase) => void) => {
   database.close();
 };
 
+/** SQL that makes the present database one of version 7, the last one before evidence and workspaces of downloads. */
+const toVersion7 = `ALTER TABLE uploads DROP COLUMN evidence; ALTER TABLE uploads DROP COLUMN evidence_at;
+  ALTER TABLE downloads DROP COLUMN workspace; PRAGMA user_version = 7;`;
+
+it('a state folder of an earlier build is upgraded, and its receipts count', async () => {
+  await upload();
+  openStore((database) => database.exec(toVersion7));
+  const again = await upload();
+  expect([again.code, service.requestCount]).toEqual([0, 0]);
+  expect(new Set(again.records.map(({ outcome }: { outcome: string }) => outcome))).toEqual(new Set(['skipped']));
+  expectEachFileOnce();
+});
+
 /** The exit code, the error code and the number of requests of a run that sends nothing. */
 const exit14WithoutRequest = (code: string) => [14, code, 0] as const;
 

@@ -235,7 +235,7 @@ describe('play', () => {
 
   it('share of several assets prints a URL of each, one a line, in the order of the ids or of stdin', async () => {
     const [clip, tone] = [uids['clip.mp4'], uids['tone.mp3']] as [string, string];
-    const shared = await runMediactl(['share', 'tone.mp3', clip]);
+    const shared = await runMediactl(['share', tone, clip]);
     const urls = shared.stdout.trimEnd().split('\n');
     expect(urls).toEqual([expect.stringContaining(tone), expect.stringContaining(clip)]);
     for (const url of urls) expect((await fetch(url)).status).toBe(200);
@@ -246,7 +246,13 @@ describe('play', () => {
   });
 
   it('share of several assets prints the URLs of those that can be played, and names the others', async () => {
-    const { code, stdout, stderr } = await runMediactl(['share', 'tone.mp3', 'clip.mp4', '--stream', 'hls']);
+    const { code, stdout, stderr } = await runMediactl([
+      'share',
+      uids['tone.mp3'] as string,
+      uids['clip.mp4'] as string,
+      '--stream',
+      'hls',
+    ]);
     expect([code, stdout.split('\n')]).toEqual([11, [expect.stringContaining(uids['clip.mp4'] as string), '']]);
     expect(stderr).toContain('1 of 2 assets cannot be shared');
     expect(stderr).toContain(uids['tone.mp3'] as string);

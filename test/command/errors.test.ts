@@ -110,7 +110,7 @@ describe('invalid input', () => {
   it('assets get exits with 3 and explains abbreviated uids for digits that match no asset', () =>
     expectError(['assets', 'get', '1234'], 3, [
       "error: the service's search finds no asset named 1234",
-      '  cause: to abbreviate a uid, type at least six digits',
+      '  cause: to abbreviate a uid, type at least 6 digits',
       "  try:   mediactl ls 1234, or mediactl ls '/**/1234' to look into each folder",
     ]));
 

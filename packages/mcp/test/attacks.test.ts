@@ -213,7 +213,7 @@ it('a change that the history cannot record says so', async () => {
   writeFileSync(join(state, 'receipts.db'), 'no database'.repeat(1000));
   const { plan_id } = await agent.call('assets_change', { uids: [uid], description: 'not recorded' });
   const { applied, warnings } = await agent.call('assets_change', { plan_id });
-  expect([applied, warnings]).toEqual([true, [expect.stringContaining('the history does not have this change')]]);
+  expect([applied, warnings]).toEqual([true, [expect.stringContaining('this change cannot be undone')]]);
 });
 
 it('after a kill in the middle of an upload, the next server continues it', async () => {

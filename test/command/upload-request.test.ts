@@ -154,7 +154,7 @@ it('runUpload returns the error to exit with, and the upload can be listed, resu
   const listUploads = () => withContext(async (context) => readOutcome(await runList(context, false)));
   const [{ id }] = (await listUploads()).records;
   const { records } = await withContext(async (context) => {
-    return readOutcome(await runResume(context, { ...request, id, all: false }));
+    return readOutcome(await runResume(context, { ...request, id }));
   });
   expect(records).toMatchObject([{ outcome: 'uploaded', verified: true }]);
   expect((await listUploads()).records).toEqual([]);

@@ -16,7 +16,7 @@ const hints: { [Outcome in UploadOutcome]?: string } = {
   same_name_and_size: 'mediactl check DIRECTORY /FOLDER --download, to compare them',
 };
 
-/** What follows the outcome of the only file of a run, which was not sent: its asset, and how to send it. */
+/** Text after the outcome of a single file that was not sent: its asset, and how to send the file anyway. */
 const keptAs: Record<KeptOutcome, (assetUid: string, place: string) => string> = {
   skipped: (uid) => ` as asset ${uid}; --existing upload uploads it again`,
   moved: (uid) => `, and asset ${uid} with it`,

@@ -45,7 +45,7 @@ export type ListWindow = {
   onGap?: ((gap: ListGap) => void) | undefined;
 };
 
-/** A list that ended before its total, although nobody has changed it meanwhile as far as the totals show. */
+/** A list that ended before its total, although the total stayed the same while it was read. */
 export type ListGap = { listed: number; total: number };
 
 /** Returns the error for lists that lack items of their own total; undefined for none. */

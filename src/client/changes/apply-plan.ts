@@ -117,7 +117,7 @@ async function compareRow(
   const asset = selected.record ?? (await assets.get(selected.uid));
   const { paths, plan } = comparison;
   const { line, edited, outdated, writes } = row;
-  // A path was looked up in the workspace in use, and a uid that somebody typed is taken as named.
+  // A path was already resolved in the workspace in use. A uid that the user typed needs no check.
   const isAsked = row.uid !== '' && (row.hashes !== undefined || hasFolder(row));
   const belonging = isAsked ? await deps.belongingOf(asset, row.hashes) : 'yes';
   if (belonging === 'no') {

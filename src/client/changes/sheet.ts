@@ -92,7 +92,7 @@ const folderHash = (uid: string, folder: string | null) => hashCell(uid, 'folder
 const workspaceHash = (uid: string, workspace: string) =>
   hashCell(uid, 'folder', `workspace ${normalizeUid(workspace)}`);
 
-/** Returns how the asset of a row was found: in the workspace in use, in another one, or nobody knows. */
+/** Returns the source of a row's asset: the workspace in use, another workspace, or a list if that is unknown. */
 export const foundByRow = (uid: string, { workspace }: RowHashes, inUse: string | undefined): FoundBy =>
   workspace === undefined || inUse === undefined
     ? 'list'

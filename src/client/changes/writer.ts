@@ -339,7 +339,7 @@ export class LibraryWriter {
     const assets = items.flatMap(({ kind, uid, record }) => (kind === 'asset' ? [record ?? { uid }] : []));
     const found = new Set(await Promise.all(assets.map((asset) => workspaceInUse.workspaceOf(asset))));
     if (found.size > 1) return null;
-    // What no record shows was changed in the workspace in use, as far as one is.
+    // If no record shows its workspace, the change belongs to the workspace in use, if there is one.
     return [...found][0] ?? (await workspaceInUse.uidIfKnown('free')) ?? null;
   }
 

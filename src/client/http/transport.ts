@@ -130,6 +130,12 @@ export class Transport {
     await this.#wait(delayMs, failure, signal);
   }
 
+  /** Waits during an outage. @throws `failure` once the outage is longer than it may be */
+  async waitOutOutage(failuresBefore: number, failure: CodedError, signal?: AbortSignal): Promise<void> {
+    if (!this.connection.rateLimiter.onFailure()) throw failure;
+    await this.waitBeforeRetry(failuresBefore, failure, signal);
+  }
+
   get #lane(): Lane {
     return this.#options.lane ?? 'interactive';
   }

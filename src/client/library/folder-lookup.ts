@@ -8,7 +8,7 @@ import type { Library } from './library.ts';
 /** Returns the folder of an asset: its uid, null at the top level, undefined if it is not known. */
 export type FolderLookup = (asset: AssetRecord) => Promise<string | null | undefined>;
 
-/** What a lookup of folders tells: before it lists many, and if it cannot list them. */
+/** Callbacks of a folder lookup: before it lists many folders, and when the service refuses to list them. */
 export type LookupNotices = {
   onFolderCount(count: number): void;
   onRefused(error: CodedError): void;

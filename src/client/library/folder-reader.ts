@@ -32,7 +32,7 @@ export class FolderReader {
   readonly #peekTree: () => WorkspaceFolderTree | undefined;
   /** True once the service is known to apply the filter. */
   #isApplied = false;
-  /** Whether it lists only what is directly in a folder; undefined as long as it is not known. */
+  /** True if the service lists only the direct children of a folder; undefined until a list shows that. */
   #isFlat: boolean | undefined;
   /** Folders of assets whose records do not show them, by uid, as a list has shown them last. */
   readonly #places = new Map<string, string>();
@@ -266,7 +266,7 @@ export class FolderReader {
 
 type FoundBelow = { asset: AssetRecord; folder: string };
 
-/** What is in a folder, or in those below it: `unknown` where it cannot be listed. */
+/** Content of a folder and its subfolders; `unknown` if the folder cannot be listed. */
 export type FolderContent = 'empty' | 'assets' | 'unknown';
 
 /** Looks for assets in a folder, with one request. */

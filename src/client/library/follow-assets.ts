@@ -13,7 +13,7 @@ import type { Library } from './library.ts';
 import { isOutage } from './wait-for-assets.ts';
 import type { ListScope } from './workspace-in-use.ts';
 
-/** What happened to an asset. `cursor` is the place after this event, from which another process can continue. */
+/** Event of an asset. Another process can continue after it from `cursor`. */
 export type FollowEvent = { event: 'new' | 'ready' | 'failed'; seen_at: string; cursor: string; asset: AssetRecord };
 
 type FollowStart = {
@@ -107,7 +107,7 @@ class AssetFollower {
   readonly #clock: Clock;
   /** Creation time of the newest asset that was reported; undefined before the first poll. */
   #newest: number | undefined;
-  /** What was created before this time is not new. */
+  /** Assets created before this time are not reported as new. */
   #floor = 0;
   /** Creation times of the assets that are known and not older than the floor. */
   readonly #known = new Map<string, number>();

@@ -2,7 +2,6 @@ import { existsSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { createContentReader } from '../../../client/download/compare-bytes.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
-import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { findAssets } from '../../../client/library/select-assets.ts';
 import {
@@ -96,16 +95,28 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   }).finally(() => progress?.close());
   warnOfLeftOut(context, chooser);
   for (const unused of chooser.unusedFilters) context.terminal.warn(unused);
+  return answer(context, chooser, found, {
+    isListed: ({ outcome }) => request.listsMatches || outcome !== 'match',
+    nextStepFor: (differences) => nextStep(request, differences, found),
+  });
+}
+
+/** Prints the counts, and returns the listed files, and the failure if not all match. */
+function answer(
+  context: Context,
+  chooser: FileChooser,
+  found: Omit<CheckedDirectory, 'ownFailed'>,
+  words: { isListed(file: CheckedFile): boolean; nextStepFor(differences: readonly CheckedFile[]): string | undefined },
+): CommandOutcome {
   const { summary, problem } = summarize(found);
   context.terminal.info(summary);
   const differences = found.checked.filter(({ outcome }) => outcome !== 'match');
-  const listed = request.listsMatches ? found.checked : differences;
+  const isMatch = differences.length + chooser.failures.length === 0;
   return {
-    result: listBy(({ asset_uid }) => asset_uid ?? '', listed.map(toRecord), columns, ''),
-    failure:
-      differences.length + chooser.failures.length > 0
-        ? new CodedError(problem, { code: 'check_failed', hint: nextStep(request, differences, found) })
-        : undefined,
+    result: listBy(({ asset_uid }) => asset_uid ?? '', found.checked.filter(words.isListed).map(toRecord), columns, ''),
+    failure: isMatch
+      ? undefined
+      : new CodedError(problem, { code: 'check_failed', hint: words.nextStepFor(differences) }),
   };
 }
 
@@ -123,9 +134,10 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
     store: await context.state.uploadsIfAny(),
     onDecideNotice: (notice: DecideNotice) => reportDecideNotice(context, notice),
   };
-  const checkIn = (file: string, top: FolderNode | undefined) => checkFiles([file], chooser, { ...deps, top });
+  const isAny = folder === undefined;
+  const given = isAny || isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const topsOf = async (file: string) => {
-    if (folder !== undefined) return [isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder)];
+    if (!isAny) return [given];
     const { found } = await findAssets(library, basename(file));
     const tops = new Set(found.map((asset) => tree.find(parentOf(asset) ?? '')));
     return tops.size > 0 ? [...tops] : [undefined];
@@ -133,25 +145,18 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
   const checked: CheckedFile[] = [];
   for (const file of files) {
     const found: CheckedFile[] = [];
-    for (const top of await topsOf(file)) found.push(...(await checkIn(file, top)));
+    for (const top of await topsOf(file)) found.push(...(await checkFiles([file], chooser, { ...deps, top })));
     const best = found.find(({ outcome }) => outcome === 'match') ?? found[0];
     if (best) checked.push(best);
   }
   warnOfLeftOut(context, chooser);
-  const { summary, problem } = summarize({ fileCount: checked.length, checked });
-  context.terminal.info(summary);
-  const differing = checked.filter(({ outcome }) => outcome !== 'match');
-  return {
-    result: listBy(({ asset_uid }) => asset_uid ?? '', checked.map(toRecord), columns, ''),
-    failure:
-      differing.length > 0
-        ? new CodedError(problem, { code: 'check_failed', hint: nextStepOfFiles(differing, folder) })
-        : undefined,
-  };
+  const nextStepFor = (differences: readonly CheckedFile[]) => nextStepOfFiles(differences, folder);
+  return answer(context, chooser, { fileCount: checked.length, checked }, { isListed: () => true, nextStepFor });
 }
 
 /** Returns the next step: an upload if it would send a file, else the comparison of bytes. */
-function nextStepOfFiles(differing: readonly CheckedFile[], folder = '/FOLDER'): string {
+function nextStepOfFiles(differing: readonly CheckedFile[], folder = '/FOLDER'): string | undefined {
+  if (differing.length === 0) return undefined; // what cannot be read is named above
   const missing = differing.filter(({ outcome }) => outcome !== 'unverified');
   const paths = missing.map(({ path }) => quoteForShell(path)).join(' ');
   if (missing.length > 0) return `mediactl upload ${paths} ${quoteForShell(folder)}`;

@@ -45,12 +45,12 @@ export function resume(command: Command, run: ActionWrapper): void {
     .option(...timeoutOption)
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
     .action(
-      run(async (context, typed, { all: typedAll = false, progress, ...flags }) => {
-        if (typed && typedAll) throw usageError('an id and --all cannot be used together', whichHint);
-        const id = typedAll ? allUploads : await chooseUploadId(context, typed, whichHint, { mayBeAll: true });
-        const all = id === allUploads;
+      run(async (context, typed, { all = false, progress, ...flags }) => {
+        if (typed && all) throw usageError('an id and --all cannot be used together', whichHint);
+        const chosen = all ? allUploads : await chooseUploadId(context, typed, whichHint, { mayBeAll: true });
+        const id = chosen === allUploads ? undefined : chosen;
         const settings = resumeSettings(context, flags);
-        return runResume(context, { id, all, progress, settings, verbose: false, resultsFile: undefined });
+        return runResume(context, { id, progress, settings, verbose: false, resultsFile: undefined });
       }),
     );
 }
@@ -64,14 +64,14 @@ export const resumeSettings = (context: Context, { existing, wait, timeout }: Re
 
 const whichHint = 'mediactl uploads resume --all, or an id from mediactl uploads ls';
 
-/** Uploads to finish: all of this account, or the one with an id. */
-export type ResumeRequest = RunRequest & { id: string; all: boolean };
+/** Uploads to finish: the one with an id, or all of this account. */
+export type ResumeRequest = RunRequest & { id: string | undefined };
 
 export async function runResume(context: Context, request: ResumeRequest): Promise<CommandOutcome> {
-  const { all, settings } = request;
+  const { id: one, settings } = request;
   const entries = await findResumable(context, request);
   if (context.isDryRun(`resume ${entries.map(({ path }) => path).join(', ') || 'nothing'}`)) return noResult;
-  const files = entries.filter(({ realPath }) => !all || !isNotLocal(realPath)).map(toUploadFile);
+  const files = entries.filter(({ realPath }) => one !== undefined || !isNotLocal(realPath)).map(toUploadFile);
   const [first] = entries;
   if (!first || files.length === 0) return listBy(() => '', [], [], 'no unfinished uploads');
   const sources: UploadSources = {
@@ -94,8 +94,7 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
 }
 
 /** Returns the uploads to resume. With --all, warns about those that cannot be resumed from here. */
-async function findResumable(context: Context, { all, id: given }: ResumeRequest): Promise<UploadEntry[]> {
-  const id = all ? undefined : given;
+async function findResumable(context: Context, { id }: ResumeRequest): Promise<UploadEntry[]> {
   const { baseUrl, profile } = await context.account();
   const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
   const recorded = entries.filter((entry): entry is UploadEntry => !isSpooled(entry));
@@ -105,7 +104,7 @@ async function findResumable(context: Context, { all, id: given }: ResumeRequest
     const [other] = recorded;
     throw other ? otherServiceError(id, other) : notResumableError(entries[0] as SpooledInput);
   }
-  if (all) {
+  if (id === undefined) {
     for (const { path } of own.filter(({ realPath }) => isNotLocal(realPath)))
       context.terminal.warn(`${path}: run the original command again to resume it`);
     const others = recorded.filter((entry) => !own.includes(entry));

@@ -62,12 +62,11 @@ export async function send(run: UploadRun, entry: OpenEntry): Promise<CompleteEn
       if (isGone(error)) throw new SessionGoneError(error, sender);
       if (!isRetryable(error) || error === sender.storeError) return undefined;
       const isAway = isUnanswered(error) && sender.answers === answers;
-      outageFailures = isAway ? outageFailures + 1 : 0;
-      if (!isAway) failures = sender.acknowledged > acknowledged ? 1 : failures + 1;
+      if (isAway) return api.transport.waitOutOutage(outageFailures++, error, signal).then(() => 0);
+      outageFailures = 0;
+      failures = sender.acknowledged > acknowledged ? 1 : failures + 1;
       ({ acknowledged, answers } = sender);
-      const mayWait = isAway ? api.transport.connection.rateLimiter.onFailure() : failures < maxTries;
-      const failuresBefore = (outageFailures || failures) - 1;
-      return mayWait ? api.transport.waitBeforeRetry(failuresBefore, error, signal).then(() => 0) : undefined;
+      return failures < maxTries ? api.transport.waitBeforeRetry(failures - 1, error, signal).then(() => 0) : undefined;
     },
   });
   // A source that was read to its end has already checked that the file is unchanged.

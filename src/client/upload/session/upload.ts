@@ -238,15 +238,14 @@ async function createNow(run: UploadRun, previousEntry: OpenEntry | undefined): 
  *
  * @throws `failure` once the outage is longer than it may be
  */
-async function untilAnswered(api: Api, failure: CodedError, signal: AbortSignal | undefined): Promise<void> {
+async function untilAnswered(api: Api, failure: CodedError, signal: AbortSignal): Promise<void> {
   for (let failures = 0; ; failures++) {
-    if (!api.transport.connection.rateLimiter.onFailure()) throw failure;
-    await api.transport.waitBeforeRetry(failures, failure, signal);
+    await api.transport.waitOutOutage(failures, failure, signal);
     const error = await api.workspaces
       .list()
       .next()
       .then(() => undefined, asCodedError);
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (!error || !isUnanswered(error)) return;
   }
 }

@@ -1,7 +1,7 @@
 import type { NameOverrides } from '../../../../contract/assumptions.ts';
 import type { ServiceProbe } from './probe.ts';
 
-/** Whether an assumption holds for a service; `not_tried` if no response shows it. */
+/** Result of checking an assumption. The status is `not_tried` if no response shows whether it holds. */
 export type Judgment = {
   status: 'holds' | 'does_not_hold' | 'not_tried';
   /** Request and response, or the reason for sending none. Contains no values of the library, so it can be mailed. */

@@ -93,6 +93,10 @@ it('check of files finds them in a folder, or else in each folder that has an as
   expect(await outcomes(one)).toEqual([0, ['match']]);
   expect(await outcomes(one, '/U')).toEqual([0, ['match']]);
   expect(await outcomes(one, two)).toEqual([0, ['match', 'match']]);
+  // The top level, and a folder with the path of a directory of this machine.
+  expect(await outcomes(two, '/')).toEqual([0, ['match']]);
+  await cli.run(['folders', 'create', '--parents', directory]);
+  expect(await outcomes(two, directory)).toEqual([11, ['missing_remotely']]);
   expect(await outcomes(one, two, added, '/U')).toEqual([11, ['match', 'missing_remotely', 'missing_remotely']]);
   expect((await cli.run(['check', two, '/U'])).stderr).toContain(`try:   mediactl upload ${two} /U\n`);
   expect((await cli.run(['check', one, '/U', '--download'])).code).toBe(2);

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import { createContentReader } from '../../../client/download/compare-bytes.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
@@ -64,7 +64,9 @@ function splitPaths(args: readonly string[]): { directory?: string; files: reado
     return { directory: first, files: [], ...(folder !== undefined && { folder }) };
   }
   const last = args.at(-1) as string;
-  return existsSync(last) ? { files: args } : { files: args.slice(0, -1), folder: last };
+  // A directory is no file to compare: `/` is the top level of the library, and `/tmp` may be a folder of it.
+  const isFile = statSync(last, { throwIfNoEntry: false })?.isDirectory() === false;
+  return isFile ? { files: args } : { files: args.slice(0, -1), folder: last };
 }
 
 /** Directory to compare with a folder, which is given by uid or path. */

@@ -2,7 +2,6 @@ const { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } 
 const { readdirSync, renameSync, rmSync, statSync } = require('node:fs');
 const { basename, join } = require('node:path');
 const { Script } = require('node:vm');
-const { version } = require('../package.json');
 const { isOursAlone, wordOf } = require('./cache-folder.js');
 
 /** Retention of cache files of other installs and of commands that are no longer used; a later run recreates them. */
@@ -31,9 +30,9 @@ module.exports = function run(folder, entry, cacheFolder) {
 
   function load(name) {
     const file = join(folder, name);
-    const { mtimeMs, size, source } = readWrapped(file);
-    // V8 checks little more than the length, so the file name identifies the compiled source.
-    const build = `${version}-${size}-${Math.trunc(mtimeMs)}-${process.version}`;
+    const { ctimeMs, size, source } = readWrapped(file);
+    // V8 checks little more than the length, so the file name identifies the compiled source. npm sets one mtimeMs for all.
+    const build = `${size}-${Math.trunc(ctimeMs)}-${process.version}`;
     const key = `${name}-${place}-${noun}`;
     const cache = join(cacheFolder, `${key}-${build}.v8`);
     const { cachedData, verbs } = read(cache);
@@ -68,12 +67,12 @@ module.exports = function run(folder, entry, cacheFolder) {
 function readWrapped(file) {
   const descriptor = openSync(file);
   try {
-    const { mtimeMs, size } = fstatSync(descriptor);
+    const { ctimeMs, size } = fstatSync(descriptor);
     const bytes = Buffer.allocUnsafeSlow(head.length + size + tail.length);
     bytes.latin1Write(head);
     const end = head.length + readSync(descriptor, bytes, head.length, size);
     bytes.latin1Write(tail, end);
-    return { mtimeMs, size, source: bytes.latin1Slice(0, end + tail.length) };
+    return { ctimeMs, size, source: bytes.latin1Slice(0, end + tail.length) };
   } finally {
     closeSync(descriptor);
   }

@@ -132,7 +132,7 @@ const node = {
   target: 'node20.19',
   format: 'cjs',
   // Packages that read import.meta.url get the URL of the bundle.
-  define: { 'import.meta.url': 'bundleUrl' },
+  define: { 'import.meta.url': 'bundle.url' },
   inject: ['scripts/bundle-url.mjs'],
   supported: { 'dynamic-import': false }, // lazy requires: import() would lex the file first
   external,

@@ -1,4 +1,9 @@
-// Provides the URL of a bundle to bundled packages that read `import.meta.url`; injected into their files only.
+// Provides the URL of a bundle to bundled packages that read `import.meta.url`. esbuild runs it before every file, so that it
+// finds the URL only when one is read.
 import { pathToFileURL } from 'node:url';
 
-export const bundleUrl = pathToFileURL(__filename).href;
+export const bundle = {
+  get url() {
+    return pathToFileURL(__filename).href;
+  },
+};

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import packageJson from '../package.json' with { type: 'json' };
+import { version } from '../package.json';
 import { exitCodes } from './cli/error-hints.ts';
 import { Terminal } from './cli/terminal/terminal.ts';
 import { openTty } from './cli/terminal/tty.ts';
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
     },
     signal: interruption.signal,
     directories: findUserFolders(),
-    version: packageJson.version,
+    version,
     wrapFirstRequest: withBaselineWasm,
     sandboxProgram: join(__dirname, 'sandbox.cjs'),
     keychainProgram: join(__dirname, 'keychain.cjs'),

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import packageJson from '../../package.json' with { type: 'json' };
+import { version } from '../../package.json';
 import { incompleteLists, type ListGap } from '../client/api/pagination.ts';
 import { describeNotice } from '../client/changes/change-item.ts';
 import { CodedError, usageError } from '../client/errors.ts';
@@ -142,7 +142,7 @@ const open = (
   );
 
 const userAgentOf = ({ userAgent }: Public.ClientOptions) =>
-  `mediactl/${packageJson.version} (library)${userAgent ? ` ${userAgent}` : ''}`;
+  `mediactl/${version} (library)${userAgent ? ` ${userAgent}` : ''}`;
 
 /** Returns the workspace that the options choose. */
 const workspaceChoice = (

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildCommandTree } from '../../src/cli/program.ts';
 import { leaves } from '../../src/cli/reference/command-node.ts';
 import { describeCommand } from '../../src/cli/reference/command-tree.ts';
-import { outputSchemas } from '../../src/cli/reference/output-schemas.ts';
+import { outputSchemas } from '../../src/cli/reference/output-schemas.lazy.ts';
 import { Cli, type CliOptions } from '../support/cli.ts';
 import { compileSchema, findSchemaErrors } from '../support/output-schema.ts';
 import { rawHttp } from '../support/raw-http.ts';

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from '../../client/api/api.ts';
 import { CodedError, usageError } from '../../client/errors.ts';
@@ -95,13 +96,16 @@ export async function workspaceChoice(context: Context): Promise<WorkspaceChoice
 
 const maxMemoryMs = 24 * 3_600_000;
 
-const memoryPath = ({ stateDir }: Context, { baseUrl, apiKey }: Pick<Account, 'baseUrl' | 'apiKey'>) => {
-  const key = JSON.stringify(['visible workspaces', baseUrl.href, apiKey]);
-  return join(stateDir, 'names', createHash('sha256').update(key).digest('hex').slice(0, 16));
+const memoryFolder = ({ stateDir }: Context) => join(stateDir, 'workspaces');
+
+const memoryPath = (context: Context, { baseUrl, apiKey }: Pick<Account, 'baseUrl' | 'apiKey'>) => {
+  const key = JSON.stringify([baseUrl.href, apiKey]);
+  return join(memoryFolder(context), createHash('sha256').update(key).digest('hex').slice(0, 16));
 };
 
 /** Returns the workspaces that the API key could see, if a command has listed them within a day. */
 async function recallWorkspaces(context: Context): Promise<WorkspaceRecord[] | undefined> {
+  if (!existsSync(memoryFolder(context))) return undefined; // to load node:crypto takes longer than the rest of `ls`
   const path = memoryPath(context, await context.account());
   const { at, workspaces } = asObject(parseJsonOrUndefined(readTextFileOrEmpty(path)));
   const age = context.clock.now() - (asNumber(at) ?? Number.NaN);

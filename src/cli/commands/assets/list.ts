@@ -22,7 +22,6 @@ import { parseCount } from '../../settings/units.ts';
 import { dateHelp, parseFilters, rejectWorkspaceFlag, sortOption, splitPath, withFilters } from '../filters.ts';
 import { collectFolderUids, createRelativePaths, listAssetsInFolders, listMatches } from './assets-in-folders.ts';
 import { assetList, knownFields } from './columns.ts';
-import { runFollow } from './follow.ts';
 import type { AssetListing } from './sheet.ts';
 
 export function list(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -37,7 +36,10 @@ export function list(command: Command, run: ActionWrapper, collection: Collectio
   );
   addListOptions(command, collection).action(
     run(async (context, words, flags) => {
-      if (flags.follow) return runFollow(context, { collection, words, since: flags.since }, flags);
+      if (flags.follow) {
+        const { runFollow } = await import('./follow.ts');
+        return runFollow(context, { collection, words, since: flags.since }, flags);
+      }
       if (flags.since !== undefined) throw usageError('--since needs --follow', 'add --follow --jsonl');
       return runList(context, await parseListRequest(context, { collection, words }, flags));
     }),

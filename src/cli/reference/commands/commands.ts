@@ -4,7 +4,6 @@ import { record } from '../../output/result.ts';
 import { expandShortcut } from '../../shortcuts.ts';
 import { allNodes, type CommandNode, leaves } from '../command-node.ts';
 import { describeCommand } from '../command-tree.ts';
-import { outputSchemaOf } from '../output-schemas.ts';
 
 /** Converts a command and its subcommands to the records of `commands NOUN --json`. */
 const toRecord = ({ path, aliases, short, summary, description, ...node }: CommandNode): object => ({
@@ -50,8 +49,11 @@ export const commands: CommandDefinition = (command, run) => {
         const width = Math.max(...listed.map((each) => each.path.length));
         const index = () =>
           listed.map(({ path: listedPath, short, summary }) => ({ path: listedPath, shortcuts: short, summary }));
-        const described = () => Object.assign(removeEmpty(toRecord(node)), { output_schema: outputSchemaOf(node) });
-        return record(words.length === 0 ? removeEmpty(index()) : described(), node.path, () =>
+        const describe = async () => {
+          const { outputSchemaOf } = await import('../output-schemas.lazy.ts');
+          return Object.assign(removeEmpty(toRecord(node)), { output_schema: outputSchemaOf(node) });
+        };
+        return record(words.length === 0 ? removeEmpty(index()) : await describe(), node.path, () =>
           listed.map((each) => `${each.path.padEnd(width)}  ${each.summary}\n`).join(''),
         );
       }),

@@ -1,4 +1,4 @@
-/* Limits of the service (§8). The client plans by them, the sandbox keeps them by default, and the help names them. */
+/* Limits of the service (§8), by which the client plans, and defaults of the sandbox. The help names both. */
 
 /** "1000 requests per hour per key by default" (§8). */
 export const requestsPerHour = 1000;
@@ -11,3 +11,6 @@ export const sessionHours = 24;
 
 /** Lifetime of a playback token ("signed, valid 4 hours, safe to expose to a browser", §2). */
 export const playbackHours = 4;
+
+/** Defaults of the sandbox: its port, and the theme of its players. */
+export const sandboxDefaults = { port: 4520, theme: 'dark' } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { playbackHours, requestsPerHour, sessionHours } from '../contract/limits.ts';
+import { playbackHours, requestsPerHour, sandboxDefaults, sessionHours } from '../contract/limits.ts';
 import type { ConnectionLimits } from '../shared/bounded-server.ts';
 import type { Clock } from '../shared/clock.ts';
 import { parseJsonOrUndefined } from '../shared/json-values.ts';
@@ -69,11 +69,10 @@ export type SandboxOptions = Omit<StartOptions, 'logPath'> & {
 };
 
 export const defaults = {
-  port: 4520,
+  ...sandboxDefaults,
   rateLimit: { limit: requestsPerHour, windowSeconds: 3600 },
   sessionSeconds: sessionHours * 3600,
   playbackSeconds: playbackHours * 3600,
-  theme: 'dark',
 } as const;
 
 /** Error for an invalid argument or environment variable; the process exits with code 2 before anything is started. */

@@ -124,7 +124,7 @@ const lines: [line: string, told: string][] = [
   ['doctor --fix', 'doctor changes nothing'],
   ['uninstall', 'npm uninstall --global mediactl'],
   ['redo', 'mediactl undo CHANGE'],
-  ['history clear', 'keeps changes for 90 days'],
+  ['history clear', 'keeps changes so that they can be undone'],
   ['embed clip.mp4 --width 640', 'the API has no embed code'],
   ['stats --limit 3', 'stats counts all'],
   ['ls -1', "-q, for the uids alone; --jq '.[].name'"],

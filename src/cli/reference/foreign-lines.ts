@@ -278,7 +278,7 @@ const others: readonly ForeignLine[] = [
   {
     after: ['history'],
     line: /^(clear|delete|prune|reset|rm)$/,
-    cannot: 'the history keeps changes for 90 days, so that they can be undone',
+    cannot: 'the history keeps changes so that they can be undone, and deletes old ones itself',
     use: 'leave it to mediactl',
   },
   {

@@ -3,7 +3,7 @@ import { parseTags } from '../../contract/slug.ts';
 import { isUid, normalizeUid } from '../../contract/uid.ts';
 import { asText, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { normalizePath } from '../library/folder-tree.ts';
-import { unguardCell } from '../table/guard.ts';
+import { clearingCell, unguardCell } from '../table/guard.ts';
 import { cellText, type TableRow } from '../table/read-table.ts';
 import {
   type EditableColumn,
@@ -71,7 +71,7 @@ export function readSheetRow({ line, cells }: TableRow, { isJson, clearWith }: R
     const shown = textOf(column, value);
     if (shown === undefined) return invalid(`${column} is not a text`);
     const cell = normalizeCell(shown);
-    const isCleared = isJson ? cell === '' : isGuarded ? cell === '-' : cell === clearWith;
+    const isCleared = isJson ? cell === '' : isGuarded ? cell === clearingCell : cell === clearWith;
     if (cell === '' && !isCleared) continue;
     row.cells[column] = normalizers[column](isCleared ? '' : isGuarded ? unguardCell(cell) : cell);
     if (cell !== shown) row.texts[column] = isGuarded ? unguardCell(shown) : shown;

@@ -36,11 +36,14 @@ export async function uniqueFilePaths(files: readonly FileToName[]): Promise<str
     for (const [at, { asset, path: kept }] of files.entries()) {
       const key = comparisonKey(paths[at] as string);
       if (kept === undefined && ((count.get(key) ?? 0) > 1 || folders.has(key)))
-        paths[at] = pathOf(at, joinName(names[at] as FileName, `-${asset.uid}`));
+        paths[at] = pathOf(at, joinName(names[at] as FileName, uidMark(asset)));
     }
   }
   return paths;
 }
+
+/** What tells a file from others of the same name. */
+const uidMark = ({ uid }: AssetRecord) => `-${uid}`;
 
 /** Directories for the folders of assets. Two folders whose names differ in case only get two directories. */
 class FolderNames {
@@ -84,7 +87,7 @@ export const inDirectory = (directory: string, path: string) =>
 /** Returns true if a relative path has the name of the asset, perhaps with an extension, and its folders. */
 export function isNameKept(path: string, asset: AssetRecord, folder: string): boolean {
   const name = asText(asset.name)?.replace(/[.\s]+$/, '') ?? '';
-  return basename(path).startsWith(name) && name !== '' && !basename(path).includes(`-${asset.uid}`)
+  return basename(path).startsWith(name) && name !== '' && !basename(path).includes(uidMark(asset))
     ? toSlashes(dirname(path)) === (folder || '.')
     : false;
 }

@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../shared/clock.ts';
 import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
+import { connectTimeoutMs } from './network-error.ts';
 import { type ProxySettings, proxyOf } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateWindow } from './rate-limit-headers.ts';
@@ -47,7 +48,7 @@ export class Connection {
   /** Loads undici only when a request is sent. */
   async #openPool(lookup?: LookupFunction): Promise<Connections> {
     const { openConnections } = await import('./dispatcher.lazy.ts');
-    return openConnections(this.#options.proxy, lookup, this.#options.wrapFirstRequest);
+    return openConnections({ timeout: connectTimeoutMs, lookup }, this.#options.proxy, this.#options.wrapFirstRequest);
   }
 
   /** Returns the proxy of requests to a URL, unless NO_PROXY lists its host. */

@@ -9,15 +9,18 @@ export type Connections = {
   close(): Promise<void>;
 };
 
+/** How connections are opened. @property timeout in milliseconds */
+type ConnectOptions = { timeout: number; lookup?: LookupFunction | undefined };
+
 /** Runs the request that compiles undici's HTTP parser (WebAssembly), so that a program can tune its compiler. */
 export type WrapFirstRequest = <T>(send: () => Promise<T>) => Promise<T>;
 
 export async function openConnections(
+  connect: ConnectOptions,
   proxy?: ProxySettings,
-  lookup?: LookupFunction,
   wrapFirst: WrapFirstRequest = (send) => send(),
 ): Promise<Connections> {
-  const dispatcher = await openDispatcher(proxy, lookup);
+  const dispatcher = await openDispatcher(connect, proxy);
   let isCompiled = false;
   return {
     request: async (call) => {
@@ -41,8 +44,8 @@ async function withinGrace(closed: Promise<void>): Promise<void> {
   await Promise.race([closed, grace]).finally(() => clearTimeout(timer));
 }
 
-async function openDispatcher(proxy?: ProxySettings, lookup?: LookupFunction): Promise<Dispatcher> {
-  const options = { connect: { timeout: 10_000, lookup }, keepAliveTimeout: 20_000 };
+async function openDispatcher(connect: ConnectOptions, proxy?: ProxySettings): Promise<Dispatcher> {
+  const options = { connect, keepAliveTimeout: 20_000 };
   if (!proxy?.httpProxy && !proxy?.httpsProxy) return new Agent(options);
   const [{ default: EnvHttpProxyAgent }, { default: Dispatcher }, api] = await Promise.all([
     import('undici/lib/dispatcher/env-http-proxy-agent.js'),

@@ -12,6 +12,9 @@ export const foreignOrigin = (target: URL) =>
 
 export const proxyLoginHint = 'put NAME:PASSWORD@ before the host in HTTPS_PROXY or HTTP_PROXY';
 
+/** Time that a connection may take. */
+export const connectTimeoutMs = 10_000;
+
 /** Error codes which mean that the service is not running or that its host name does not exist. */
 const refusedCodes = new Set(['ECONNREFUSED', 'ENOTFOUND']);
 /** Error codes of a network outage, such as lost Wi-Fi or unresponsive DNS. */
@@ -72,7 +75,8 @@ function describeSocketError(code: string, message: string, url: URL, idleTimeou
   }
   if (/TIMEOUT/.test(code)) {
     const isConnecting = code === 'UND_ERR_CONNECT_TIMEOUT';
-    const reason = isConnecting ? 'no connection within 10 s' : `no data for ${Math.round(idleTimeoutMs / 1000)} s`;
+    const seconds = Math.round((isConnecting ? connectTimeoutMs : idleTimeoutMs) / 1000);
+    const reason = isConnecting ? `no connection within ${seconds} s` : `no data for ${seconds} s`;
     return { problem: `the connection to ${origin} timed out`, cause: 'timeout', reason };
   }
   return { problem: `the connection to ${origin} was lost`, cause: 'unreachable', reason: `${message} (${code})` };

@@ -1,3 +1,6 @@
+/** The cell of an exported table that clears a value. */
+export const clearingCell = '-';
+
 const month = '(?:jan|feb|mar|mär|mrz|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)\\p{L}*';
 
 /** Matches text that a spreadsheet reads as a formula, number, date or boolean (English or German), or that begins with `'`. */
@@ -33,7 +36,7 @@ export const guardCell = (text: string) => {
   const trimmed = text.trim(); // as the reader does
   const split = trimmed.replace(unguarded, "$&'");
   const shown = trimmed.replace(/^[\s\p{Cc}]+/u, ''); // spreadsheets drop control characters
-  if (misread.test(shown) && !isPath(shown)) return `'${split}`;
+  if (shown === clearingCell || (misread.test(shown) && !isPath(shown))) return `'${split}`;
   return split === trimmed ? text : split;
 };
 

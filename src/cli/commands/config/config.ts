@@ -82,10 +82,14 @@ async function listSettings(context: Context): Promise<ConfigRow[]> {
 const withoutSecrets = (key: SettingName, value: string) =>
   (settingTable[key] as Setting).kind.redact?.(value) ?? value;
 
+/** The name of a setting, as it is typed. */
+const keyArgument = (description: string, names: readonly SettingName[]) =>
+  withSuggestions(new Argument('<key>', description), names);
+
 const get: Define = (command, run) =>
   addExamples(command, 'mediactl config get workspace')
     .description('Prints the value of one setting; empty if it is not set.')
-    .addArgument(withSuggestions(new Argument('<key>', 'name of the setting, as listed by config ls'), settingNames))
+    .addArgument(keyArgument('name of the setting, as listed by config ls', settingNames))
     .action(run(runGet));
 
 async function runGet(context: Context, key: string): Promise<Result> {
@@ -111,7 +115,7 @@ const set: Define = (command, run) =>
     .description(
       'Saves a setting in the profile in use. field_names.KEY sets the name of a field that the API specification does not define; the keys are in mediactl help assumptions.',
     )
-    .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
+    .addArgument(keyArgument(keyHelp, profileSettings))
     .argument('<value>', 'new value; - to read it from stdin')
     .action(run(runSet));
 
@@ -129,7 +133,7 @@ async function runSet(context: Context, key: string, given: string): Promise<Res
 const unset: Define = (command, run) =>
   addExamples(command, 'mediactl config unset format')
     .description('Removes a setting from the profile in use, so that its default applies.')
-    .addArgument(withSuggestions(new Argument('<key>', keyHelp), profileSettings))
+    .addArgument(keyArgument(keyHelp, profileSettings))
     .action(run(runUnset));
 
 async function runUnset(context: Context, key: string): Promise<Result> {

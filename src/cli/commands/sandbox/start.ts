@@ -7,7 +7,7 @@ import { type Command, Option, type OptionValues } from '@commander-js/extra-typ
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
-import { playbackHours, requestsPerHour, sessionHours } from '../../../contract/limits.ts';
+import { playbackHours, requestsPerHour, sandboxDefaults, sessionHours } from '../../../contract/limits.ts';
 import { asArray, isJsonObject, type JsonObject } from '../../../shared/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
@@ -37,7 +37,7 @@ const addStartOptions = (command: Command) =>
       .description(
         'Starts a local copy of the service in the background, and creates a profile for it (sandbox, or --profile). Uploads are kept until sandbox reset.',
       )
-      .option('--port <number>', 'port (its last, or 4520; 0 for any free port)')
+      .option('--port <number>', `port (its last, or ${sandboxDefaults.port}; 0 for any free port)`)
       .option(...dataOption)
       .option('--foreground', 'stay in the foreground and log to the terminal'),
   );
@@ -273,7 +273,7 @@ const serviceOptions = (): Record<string, Option> => ({
   maxUploadBytes: serviceOption('--max-upload-size <size>', 'maximum upload size (unlimited)', parseSize),
   storageBytes: serviceOption('--storage <size>', 'storage quota (the disk)', parseSize),
   autoPlay: new Option('--auto-play', 'start players automatically'),
-  theme: new Option('--theme <theme>', 'theme of players (dark)').choices(['light', 'dark']),
+  theme: new Option('--theme <theme>', `theme of players (${sandboxDefaults.theme})`).choices(['light', 'dark']),
 });
 
 export function addServiceOptions<Args extends unknown[], Options extends OptionValues>(

@@ -49,8 +49,8 @@ export function bulkResult(
     return { uid, name, outcome: error ? failure : outcome, error: record };
   });
   const columns: Column<ChangeRecord>[] = [
-    { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-    { field: 'name', value: ({ name }) => displayText(name), isFirst: true },
+    { field: 'uid', uid: 'asset' },
+    { field: 'name', isFirst: true },
     { field: 'outcome', value: (each) => (each.error ? `${each.outcome}: ${displayText(each.error.message)}` : label) },
   ];
   const result = listBy(({ uid, error }) => (error ? '' : uid), records, columns, `no ${noun}`);

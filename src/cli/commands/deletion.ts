@@ -7,11 +7,11 @@ import { parentOf } from '../../contract/asset.ts';
 import type { Collection } from '../../contract/paths.ts';
 import { formatCount, pluralize } from '../../shared/figures.ts';
 import { asNumber, asText } from '../../shared/json-values.ts';
-import { displayText, escapeControls } from '../../shared/sanitize.ts';
+import { displayText } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { LocationNames } from '../library/name-cache.ts';
 import { runChange } from '../library/run-change.ts';
-import { sizeText, timeText } from '../output/cells.ts';
+import { cellOf } from '../output/cells.ts';
 import { type Column, listBy, type Result } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 import { readBackText, toOutcomes, type WriteOutcome } from './bulk-result.ts';
@@ -90,17 +90,9 @@ const nameColumn = {
 } as const satisfies Column<ListedItem>;
 
 const otherColumns: Column<DeletedItem>[] = [
-  { field: 'folder', value: ({ folder }) => escapeControls(folder ?? ''), minWidth: 12 },
-  {
-    field: 'size_bytes',
-    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
-    noTruncate: true,
-  },
-  {
-    field: 'created_at',
-    value: ({ created_at }, shown) => timeText(created_at, shown),
-    noTruncate: true,
-  },
+  { field: 'folder', minWidth: 12 },
+  { field: 'size_bytes', noTruncate: true },
+  { field: 'created_at', noTruncate: true },
 ];
 
 /**
@@ -118,7 +110,7 @@ export async function deletionLines(
   const render = { isTerminal: true, columns: terminal.stderr.columns || 80, colors, now: clock.now() };
   const columns = [nameColumn, ...otherColumns];
   const shown = items.slice(0, maxDeletionLines);
-  const rows = shown.map((item) => columns.map((column) => column.value(item, render)));
+  const rows = shown.map((item) => columns.map((column) => cellOf(column, item, render)));
   const left = count - shown.length;
   return [
     ...(shown.length > 0 ? renderTable(columns, rows, render).trimEnd().split('\n') : []),

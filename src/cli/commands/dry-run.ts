@@ -1,6 +1,5 @@
 import type { ApiRequest } from '../../client/http/api-request.ts';
 import { pluralize } from '../../shared/figures.ts';
-import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import { type Column, listBy, type Result } from '../output/result.ts';
 
@@ -13,9 +12,9 @@ export const toDryRunRecord = ({ method, url, json, body }: ApiRequest, baseUrl:
 });
 
 export const dryRunColumns: Column<RequestRecord>[] = [
-  { field: 'method', value: ({ method }) => method, noTruncate: true },
-  { field: 'url', value: ({ url }) => escapeControls(url), noTruncate: true },
-  { field: 'body', value: ({ body }) => displayText(body) },
+  { field: 'method', noTruncate: true },
+  { field: 'url', noTruncate: true },
+  { field: 'body' },
 ];
 
 /** Returns a list of the requests that the command would send without --dry-run. */

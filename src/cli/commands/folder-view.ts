@@ -16,8 +16,8 @@ export function folderRecord({ folder, children, path }: FolderNode): FolderReco
 }
 
 export const folderColumns: Column<FolderRecord>[] = [
-  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'folder' },
-  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true },
+  { field: 'uid', uid: 'folder' },
+  { field: 'path', isFirst: true },
 ];
 
 const folderRows = ({ path, ...folder }: FolderRecord, { isTerminal, now }: RenderContext): DetailRow[] => [

@@ -1,7 +1,7 @@
 import { formatBytes, formatDuration } from '../../shared/figures.ts';
 import { asNumber } from '../../shared/json-values.ts';
 import { displayText, relativeTime } from '../../shared/sanitize.ts';
-import type { RenderContext } from './result.ts';
+import type { Column, RenderContext } from './result.ts';
 
 type Shown = Pick<RenderContext, 'isTerminal' | 'now'>;
 
@@ -22,3 +22,12 @@ function figureText(value: unknown, { isTerminal }: Pick<Shown, 'isTerminal'>, f
 /** Formats a time in ISO 8601, relative to now on a terminal. */
 export const timeText = (time: unknown, { isTerminal, now }: Shown) =>
   isTerminal ? relativeTime(time, now) : displayText(time);
+
+/** Returns the text of a record's cell: what its column makes of it, or the value of the field, by the kind its name tells. */
+// biome-ignore lint/suspicious/noExplicitAny: columns and record agree where a result is built
+export function cellOf({ field = '', value }: Column<any>, record: any, render: RenderContext): string {
+  if (value) return value(record, render);
+  if (/_at$/.test(field)) return timeText(record[field], render);
+  if (/^duration/.test(field)) return durationText(record[field], render);
+  return (/^size$|_bytes$/.test(field) ? sizeText : displayText)(record[field], render);
+}

@@ -1,6 +1,7 @@
 import { closestSpellings } from '../../client/spelling.ts';
 import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import type { Terminal } from '../terminal/terminal.ts';
+import { cellOf } from './cells.ts';
 import type { Column, DetailRow, ListResult, PrintableResult } from './result.ts';
 
 type Json = unknown;
@@ -71,7 +72,7 @@ export function selectFields(result: PrintableResult, fields: readonly string[],
       view: (render) =>
         fields.map((field): DetailRow => {
           const known = result.columns?.find((column) => column.field === field);
-          const value = known?.value(result.record, render);
+          const value = known && cellOf(known, result.record, render);
           return [field, value ?? displayText(valueAt(result.record, field))];
         }),
     };
@@ -98,7 +99,7 @@ function columnOf(field: string, columns: ListResult['columns']): Column<Picked>
     field,
     // Scripts get the value of the field, and a terminal what its column shows.
     value: (item, render) =>
-      known && render.isTerminal ? known.value(item[wholeSymbol], render) : displayText(item[field]),
+      known && render.isTerminal ? cellOf(known, item[wholeSymbol], render) : displayText(item[field]),
     noTruncate,
     ...(uid && { uid }),
   };

@@ -2,6 +2,7 @@ import { asObject, asText, isJsonObject, parseJsonOrUndefined } from '../../shar
 import { displayText, escapeControls, escapeControlsInLines } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
 import type { OutputOptions } from '../settings/output-options.ts';
+import { cellOf } from './cells.ts';
 import { selectFields } from './fields.ts';
 import { formatJson, formatJsonLine, writeArray, writeFiltered, writeRows } from './machine-output.ts';
 import type { DetailRow, ListResult, PrintableResult, RecordResult, RenderContext, Result } from './result.ts';
@@ -89,7 +90,7 @@ async function writeList(context: Context, result: ListResult, render: RenderCon
         .map((item) => {
           if (format === 'uid') return result.id(item) && `${escapeControls(result.id(item))}\n`;
           if (format === 'jsonl') return `${formatJsonLine(item, render)}\n`;
-          return `${columns.map((column) => column.value(item, render)).join('\t')}\n`;
+          return `${columns.map((column) => cellOf(column, item, render)).join('\t')}\n`;
         })
         .join(''),
     );
@@ -112,7 +113,7 @@ async function writeTable(context: Context, { pages, columns: own, empty }: List
   const columns = [...own.filter(({ isFirst }) => isFirst), ...own.filter(({ isFirst }) => !isFirst)];
   const rows: string[][] = [];
   for await (const page of pages)
-    for (const item of page) rows.push(columns.map((column) => column.value(item, render)));
+    for (const item of page) rows.push(columns.map((column) => cellOf(column, item, render)));
   if (rows.length === 0) return empty ? context.terminal.info(empty) : undefined;
   for (const [at, { uid: kind }] of columns.entries()) {
     if (!kind) continue;

@@ -11,11 +11,15 @@ export type RenderContext = {
 /** Resource type of a uid. Shortened uids are unique only within one type. */
 export type UidKind = 'asset' | 'folder' | 'workspace';
 
+type CellValue<T> = (record: T, render: RenderContext) => string;
+
 /**
- * A column has the name of the field that it shows, in its heading and for --fields. Only a column that is more than one
- * field has a heading of its own.
+ * A column has the name of the field that it shows, in its heading and for --fields, and shows its value as `cellOf` does
+ * unless it has a `value`. Only a column that is more than one field has a heading of its own.
  */
-type ColumnName<T> = { field: Extract<keyof T, string>; header?: undefined } | { header: string; field?: undefined };
+type ColumnContent<T> =
+  | { field: Extract<keyof T, string>; header?: undefined; value?: CellValue<T> }
+  | { header: string; field?: undefined; value: CellValue<T> };
 
 /**
  * Returns the heading of a column: `CREATED AT` for the field `created_at`, `SIZE` for `size_bytes`, which has a unit, and
@@ -31,8 +35,7 @@ export const headerOf = ({ header, field = '' }: Pick<Column<never>, 'header' | 
     .toUpperCase();
 
 /** A table column. A pipe gets all columns that are not `terminalOnly`; a terminal gets the columns that fit. */
-export type Column<T> = ColumnName<T> & {
-  value(record: T, render: RenderContext): string;
+export type Column<T> = ColumnContent<T> & {
   /** True to show the column first on a terminal, since users recognize a record by it. */
   isFirst?: boolean;
   /** Resource type if the value is a uid, which is shortened on a terminal but complete in a pipe. */

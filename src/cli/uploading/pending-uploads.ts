@@ -4,9 +4,8 @@ import { acknowledged, assetOf, type UploadEntry } from '../../client/upload/sto
 import type { SendProgress } from '../../client/upload/store/upload-store.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { formatBytes } from '../../shared/figures.ts';
-import { displayText, escapeControls, relativeTime } from '../../shared/sanitize.ts';
+import { escapeControls, relativeTime } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
-import { timeText } from '../output/cells.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
@@ -103,12 +102,12 @@ export function formatProgress(
 }
 
 export const pendingColumns: Column<PendingUpload>[] = [
-  { field: 'id', value: ({ id }) => id, noTruncate: true },
-  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true },
+  { field: 'id', noTruncate: true },
+  { field: 'path', isFirst: true },
   { field: 'bytes_sent', value: ({ size_bytes, bytes_sent }, shown) => formatProgress(size_bytes, bytes_sent, shown) },
   { field: 'state', value: ({ state, pid }) => (pid === null ? state : `${state} (pid ${pid})`), noTruncate: true },
-  { field: 'expires_at', value: ({ expires_at }, shown) => timeText(expires_at, shown), dropPriority: 1 },
-  { field: 'profile', value: ({ profile }) => displayText(profile), dropPriority: 2 },
+  { field: 'expires_at', dropPriority: 1 },
+  { field: 'profile', dropPriority: 2 },
 ];
 
 /**

@@ -11,7 +11,6 @@ import { displayText, escapeControls } from '../../shared/sanitize.ts';
 import { type UploadOutcome, uploadOutcomes } from '../../shared/upload-outcomes.ts';
 import type { Context } from '../context.ts';
 import { lastUploadFile } from '../library/asset-ids.ts';
-import { sizeText } from '../output/cells.ts';
 import type { Column } from '../output/result.ts';
 import type { OutputRecord } from '../reference/schemas.ts';
 
@@ -77,9 +76,9 @@ export const formatResult = ({
 };
 
 export const uploadColumns: Column<UploadRecord>[] = [
-  { field: 'asset_uid', value: ({ asset_uid }) => displayText(asset_uid), uid: 'asset', dropPriority: 1 },
-  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
+  { field: 'asset_uid', uid: 'asset', dropPriority: 1 },
+  { field: 'path', minWidth: 18, isFirst: true },
+  { field: 'size_bytes', minWidth: 9, dropPriority: 2 },
   { field: 'outcome', value: formatResult, minWidth: 18 },
 ];
 

@@ -26,30 +26,14 @@ const status = ({ status: value }: AssetRecord, { colors }: RenderContext) => {
 };
 
 const assetColumns: Column<AssetRecord>[] = [
-  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  { field: 'name', value: ({ name }) => displayText(name), minWidth: 18, isFirst: true },
-  { field: 'type', value: ({ type }) => displayText(type), minWidth: 8, dropPriority: 2 },
+  { field: 'uid', uid: 'asset' },
+  { field: 'name', minWidth: 18, isFirst: true },
+  { field: 'type', minWidth: 8, dropPriority: 2 },
   { field: 'status', value: status, minWidth: 6 },
-  {
-    field: 'duration',
-    value: ({ duration }, shown) => durationText(duration, shown),
-    noTruncate: true,
-    dropPriority: 3,
-  },
-  {
-    field: 'size',
-    value: ({ size }, shown) => sizeText(size, shown),
-    noTruncate: true,
-    dropPriority: 4,
-    terminalOnly: true,
-  },
-  {
-    field: 'created_at',
-    value: ({ created_at }, shown) => timeText(created_at, shown),
-    noTruncate: true,
-    dropPriority: 1,
-  },
-  { field: 'tags', value: ({ tags }) => displayText(tags), dropPriority: 5, terminalOnly: true },
+  { field: 'duration', noTruncate: true, dropPriority: 3 },
+  { field: 'size', noTruncate: true, dropPriority: 4, terminalOnly: true },
+  { field: 'created_at', noTruncate: true, dropPriority: 1 },
+  { field: 'tags', dropPriority: 5, terminalOnly: true },
 ];
 
 /** Fields that asset records usually have (§2, assumption A09), and the path of the folder. */

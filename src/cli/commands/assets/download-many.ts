@@ -19,10 +19,9 @@ import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { formatBytes, pluralize } from '../../../shared/figures.ts';
 import { asNumber, asText } from '../../../shared/json-values.ts';
-import { displayText, escapeControls } from '../../../shared/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { openReceipts, savePorts } from '../../library/transfer-ports.ts';
-import { sizeText } from '../../output/cells.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import { createProgress, type ProgressMode } from '../../progress/progress.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -160,13 +159,9 @@ export const downloadList = (records: readonly DownloadRecord[]): Result =>
   listBy(({ asset_uid }) => asset_uid, records, columns, 'no assets');
 
 const columns: Column<DownloadRecord>[] = [
-  { field: 'asset_uid', value: ({ asset_uid }) => escapeControls(asset_uid), uid: 'asset' },
-  { field: 'path', value: ({ path }) => displayText(path), minWidth: 18, isFirst: true },
-  {
-    field: 'size_bytes',
-    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
-    noTruncate: true,
-  },
+  { field: 'asset_uid', uid: 'asset' },
+  { field: 'path', minWidth: 18, isFirst: true },
+  { field: 'size_bytes', noTruncate: true },
   {
     field: 'outcome',
     value: ({ outcome, verified, error }, { isTerminal }) =>

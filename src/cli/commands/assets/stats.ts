@@ -7,7 +7,7 @@ import { displayText, escapeControls, quoteForShell } from '../../../shared/sani
 import { type ActionWrapper, addExamples, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTreeIfAny } from '../../library/folders.ts';
-import { durationText, sizeText } from '../../output/cells.ts';
+import { cellOf } from '../../output/cells.ts';
 import { type Column, listBy, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { formatCost } from '../../uploading/plan-view.ts';
@@ -63,7 +63,7 @@ async function runStats(context: Context, folder: string | undefined, flags: Sta
       .map(({ section, own }) => {
         const shown = own.slice(0, maxLines);
         const view = section.columns(short ?? ((uid) => uid));
-        const cells = shown.map((row) => view.map((column) => column.value(row, render)));
+        const cells = shown.map((row) => view.map((column) => cellOf(column, row, render)));
         const left = own.length - shown.length;
         const more = left > 0 ? `… and ${formatCount(left)} more; all of them: ${again} ${section.all}` : '';
         const heading = `${render.colors.bold(section.heading)}\n`;
@@ -165,29 +165,17 @@ const [assetCount, length, size]: [Column<StatsRow>, Column<StatsRow>, Column<St
     value: ({ asset_count }, { isTerminal }) => (isTerminal ? formatCount : String)(asset_count),
     noTruncate: true,
   },
-  {
-    field: 'duration_seconds',
-    value: ({ duration_seconds }, shown) => durationText(duration_seconds, shown),
-    noTruncate: true,
-  },
-  {
-    field: 'size_bytes',
-    value: ({ size_bytes }, shown) => sizeText(size_bytes, shown),
-    noTruncate: true,
-  },
+  { field: 'duration_seconds', noTruncate: true },
+  { field: 'size_bytes', noTruncate: true },
 ];
 
-const group: Column<StatsRow> = {
-  field: 'duplicate_group',
-  value: ({ duplicate_group }) => displayText(duplicate_group),
-  dropPriority: 1,
-};
+const group: Column<StatsRow> = { field: 'duplicate_group', dropPriority: 1 };
 
 /** Columns in a pipe and with --fields. */
 const columns: Column<StatsRow>[] = [
-  { field: 'section', value: ({ section }) => section, noTruncate: true },
+  { field: 'section', noTruncate: true },
   { header: 'VALUE', value: ({ value, name }) => escapeControls(value ?? name ?? ''), minWidth: 18 },
-  { field: 'uid', value: ({ uid }) => displayText(uid), uid: 'asset', dropPriority: 2 },
+  { field: 'uid', uid: 'asset', dropPriority: 2 },
   group,
   assetCount,
   length,

@@ -9,7 +9,6 @@ import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid } from '../../../contract/uid.ts';
 import { describeScope, pluralize } from '../../../shared/figures.ts';
 import { asText } from '../../../shared/json-values.ts';
-import { escapeControls } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import type { ErrorRecord } from '../../error-hints.ts';
@@ -121,9 +120,9 @@ export async function waitForUploads(context: Context, timeoutMs: number) {
 const nothingThere = 'nothing to wait for';
 
 const waitColumns: Column<WaitRow>[] = [
-  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { field: 'asset_status', value: ({ asset_status }) => asset_status, noTruncate: true },
+  { field: 'asset_uid', uid: 'asset' },
+  { field: 'path', minWidth: 18, isFirst: true },
+  { field: 'asset_status', noTruncate: true },
 ];
 
 type DisplayedWait = Pick<WaitOptions, 'timeoutMs' | 'status' | 'onResult'> & {

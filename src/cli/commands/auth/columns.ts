@@ -23,10 +23,10 @@ export const workspaceText = (
 
 export const profileColumns: Column<ProfileRecord>[] = [
   { field: 'current', value: ({ current }) => (current ? '*' : '') },
-  { field: 'name', value: ({ name }) => escapeControls(name), noTruncate: true },
-  { field: 'base_url', value: ({ base_url }) => escapeControls(base_url) },
+  { field: 'name', noTruncate: true },
+  { field: 'base_url' },
   { header: 'WORKSPACE', value: workspaceText },
-  { field: 'key_store', value: ({ key_store }) => key_store },
+  { field: 'key_store' },
 ];
 
 const profileRows = (profile: ProfileRecord, render: RenderContext): DetailRow[] => [

@@ -113,8 +113,8 @@ const rows = (status: AuthStatus, render: RenderContext): DetailRow[] => [
 ];
 
 const columns: Column<AuthStatus>[] = [
-  { field: 'profile', value: ({ profile }) => escapeControls(profile), noTruncate: true },
-  { field: 'base_url', value: ({ base_url }) => base_url },
+  { field: 'profile', noTruncate: true },
+  { field: 'base_url' },
   { field: 'authenticated', value: keyText },
   { field: 'rate_limit', value: (status, { now }) => rateLimitText(status, now), dropPriority: 1 },
 ];

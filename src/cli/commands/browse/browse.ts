@@ -94,7 +94,7 @@ async function printPicked(context: Context, { assets }: PickedAssets): Promise<
   const { assets: api } = await context.api();
   const read = async (asset: AssetRecord) => (isListed(asset) ? asset : api.get(asset.uid));
   const records = await runAll(assets, read, context);
-  return listBy(({ uid }) => uid, records, [{ field: 'uid', value: ({ uid }) => uid, uid: 'asset' }], '');
+  return listBy(({ uid }) => uid, records, [{ field: 'uid', uid: 'asset' }], '');
 }
 
 /** Returns the query string of the address of a page, which was copied from any session. @throws CodedError `usage` */

@@ -219,9 +219,9 @@ function nextStep(
 }
 
 const columns: Column<OutputRecord<'check'>>[] = [
-  { field: 'outcome', value: ({ outcome }) => outcome, noTruncate: true },
-  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18 },
-  { field: 'evidence', value: ({ evidence }) => evidence ?? '', minWidth: 10 },
+  { field: 'outcome', noTruncate: true },
+  { field: 'path', minWidth: 18 },
+  { field: 'evidence', minWidth: 10 },
   { field: 'found_at', value: ({ found_at }) => found_at ?? '' },
-  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid ?? '', uid: 'asset' },
+  { field: 'asset_uid', uid: 'asset' },
 ];

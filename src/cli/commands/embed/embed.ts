@@ -231,11 +231,7 @@ function announceDomains(context: Context, records: readonly DomainRecord[]): vo
   announce(context, done.join(' and '), isShort ? `to undo: ${undo[0]}` : undefined);
 }
 
-const domainColumn: Column<{ domain: string }> = {
-  field: 'domain',
-  noTruncate: true,
-  value: ({ domain }) => escapeControls(domain),
-};
+const domainColumn: Column<{ domain: string }> = { field: 'domain', noTruncate: true };
 
 const columns: Column<DomainRecord>[] = [
   { header: ' ', value: ({ outcome }) => ({ added: '+', removed: '-', failed: '!' })[outcome] },

@@ -10,7 +10,6 @@ import { addExamples, type CommandDefinition, type CommandOutcome } from '../../
 import type { Context } from '../../context.ts';
 import { resumeChange } from '../../library/run-change.ts';
 import { resolveWorkspaceUid } from '../../library/workspaces.ts';
-import { timeText } from '../../output/cells.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
@@ -177,9 +176,9 @@ const toHistoryRecord = (change: CountedChange): HistoryRecord => ({
 });
 
 const changeColumns: Column<HistoryRecord>[] = [
-  { field: 'change_id', value: ({ change_id }) => change_id, noTruncate: true },
-  { field: 'started_at', value: ({ started_at }, shown) => timeText(started_at, shown), noTruncate: true },
-  { field: 'command', value: ({ command }) => command, noTruncate: true },
+  { field: 'change_id', noTruncate: true },
+  { field: 'started_at', noTruncate: true },
+  { field: 'command', noTruncate: true },
   {
     field: 'summary',
     value: ({ summary, item_name }) =>
@@ -192,7 +191,7 @@ const changeColumns: Column<HistoryRecord>[] = [
     value: ({ state, undone_by }, { isTerminal }) => (isTerminal && undone_by ? 'undone' : state),
     noTruncate: true,
   },
-  { field: 'profile', value: ({ profile }) => displayText(profile), dropPriority: 1 },
+  { field: 'profile', dropPriority: 1 },
 ];
 
 const itemList = ({ folderPaths }: CountedChange, items: readonly StoredItem[]): Result =>
@@ -209,8 +208,8 @@ const toItemRecord = ({ uid, kind, name, before, after, tags, localPath = null }
 });
 
 const itemColumns = (folderPaths: CountedChange['folderPaths']): Column<ItemRecord>[] => [
-  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'asset' },
-  { field: 'name', value: ({ name }) => displayText(name), isFirst: true, minWidth: 12 },
+  { field: 'uid', uid: 'asset' },
+  { field: 'name', isFirst: true, minWidth: 12 },
   { header: 'CHANGE', value: (item) => describeItem(item, folderPaths), minWidth: 12 },
   {
     field: 'outcome',

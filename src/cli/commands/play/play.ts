@@ -120,9 +120,7 @@ async function runShare(context: Context, { ids, newest, stream }: ShareRequest)
   };
 }
 
-const urlColumns: Column<OutputRecord<'playback-urls'>>[] = [
-  { field: 'url', value: ({ url }) => url, noTruncate: true },
-];
+const urlColumns: Column<OutputRecord<'playback-urls'>>[] = [{ field: 'url', noTruncate: true }];
 
 async function runPlay(context: Context, request: PlayRequest) {
   const { mode } = request;

@@ -86,12 +86,12 @@ export const queuedColumns: Column<QueuedUpload>[] = [
     value: ({ id }, { isTerminal }) => escapeControls(isTerminal ? shortTaskId(id) : id),
     noTruncate: true,
   },
-  { field: 'path', value: ({ path }) => escapeControls(path), isFirst: true, minWidth: 18 },
+  { field: 'path', isFirst: true, minWidth: 18 },
   {
     field: 'offset_bytes',
     value: ({ size_bytes, offset_bytes }, shown) => formatProgress(size_bytes, offset_bytes, shown),
     dropPriority: 1,
   },
-  { field: 'worker', value: ({ worker }) => escapeControls(worker ?? ''), dropPriority: 2 },
+  { field: 'worker', dropPriority: 2 },
   { field: 'state', value: formatState, minWidth: 18 },
 ];

@@ -146,8 +146,8 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
     value: ({ path, moved_from: old }) => escapeControls(old === null ? path : `${old} -> ${path}`),
     minWidth: 18,
   },
-  { field: 'outcome', value: ({ outcome }) => outcome, noTruncate: true },
-  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9 },
+  { field: 'outcome', noTruncate: true },
+  { field: 'size_bytes', minWidth: 9 },
   {
     field: 'remaining_bytes',
     value: ({ outcome, remaining_bytes }, shown) => (outcome === 'resumed' ? sizeText(remaining_bytes, shown) : ''),
@@ -161,12 +161,12 @@ const fileColumns = (places: LocationNames): Column<PlannedFile>[] => [
     minWidth: 12,
     terminalOnly: true,
   },
-  { field: 'duplicate_of', value: ({ duplicate_of }) => displayText(duplicate_of), minWidth: 12, terminalOnly: true },
+  { field: 'duplicate_of', minWidth: 12, terminalOnly: true },
   {
     field: 'error',
     value: ({ error }) => displayText(error?.cause ?? error?.message),
     minWidth: 18,
     terminalOnly: true,
   },
-  { field: 'content_type', value: ({ content_type }) => displayText(content_type), minWidth: 12 },
+  { field: 'content_type', minWidth: 12 },
 ];

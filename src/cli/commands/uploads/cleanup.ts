@@ -9,10 +9,9 @@ import { sessionHours } from '../../../contract/limits.ts';
 import { sessionLifetimeMs } from '../../../contract/tus.ts';
 import { startAge } from '../../../shared/clock.ts';
 import { parseTimestamp } from '../../../shared/json-values.ts';
-import { escapeControls, relativeTime } from '../../../shared/sanitize.ts';
+import { relativeTime } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { timeText } from '../../output/cells.ts';
 import { type Column, listBy } from '../../output/result.ts';
 import { maxChangesOption, parseWriteLimit, trashAssets, type WriteLimit } from '../confirm-many.ts';
 
@@ -130,10 +129,10 @@ function ignoreRefusal(error: unknown): undefined {
 }
 
 const columns: Column<OrphanRow>[] = [
-  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { field: 'asset_name', value: ({ asset_name }) => escapeControls(asset_name), minWidth: 12, isFirst: true },
-  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 12, dropPriority: 2 },
-  { field: 'created_at', value: ({ created_at }, shown) => timeText(created_at, shown), dropPriority: 1 },
+  { field: 'asset_uid', uid: 'asset' },
+  { field: 'asset_name', minWidth: 12, isFirst: true },
+  { field: 'path', minWidth: 12, dropPriority: 2 },
+  { field: 'created_at', dropPriority: 1 },
   {
     header: 'STATUS',
     value: ({ deleted: isGone, protected_until: until }, { isTerminal, now }) => {

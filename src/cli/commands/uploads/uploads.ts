@@ -4,10 +4,8 @@ import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { Receipt } from '../../../client/upload/store/receipt-row.ts';
 import { orphanOf } from '../../../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../../../client/upload/store/upload-store.ts';
-import { escapeControls } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { sizeText, timeText } from '../../output/cells.ts';
 import { type Column, type ListResult, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -181,14 +179,14 @@ const toFinishedUpload = (receipt: Receipt): FinishedUpload => ({
 });
 
 const doneColumns: Column<FinishedUpload>[] = [
-  { field: 'asset_uid', value: ({ asset_uid }) => asset_uid, uid: 'asset' },
-  { field: 'path', value: ({ path }) => escapeControls(path), minWidth: 18, isFirst: true },
-  { field: 'size_bytes', value: ({ size_bytes }, shown) => sizeText(size_bytes, shown), minWidth: 9, dropPriority: 2 },
+  { field: 'asset_uid', uid: 'asset' },
+  { field: 'path', minWidth: 18, isFirst: true },
+  { field: 'size_bytes', minWidth: 9, dropPriority: 2 },
   {
     field: 'asset_state',
     // Only `wait` and --wait update the state of an asset.
     value: ({ asset_state }) => asset_state,
     noTruncate: true,
   },
-  { field: 'finished_at', value: ({ finished_at }, shown) => timeText(finished_at, shown), dropPriority: 1 },
+  { field: 'finished_at', dropPriority: 1 },
 ];

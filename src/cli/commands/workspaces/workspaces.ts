@@ -1,6 +1,6 @@
 import { usageError } from '../../../client/errors.ts';
 import type { WorkspaceRecord } from '../../../contract/types.ts';
-import { displayText, escapeControls } from '../../../shared/sanitize.ts';
+import { displayText } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { promptForWorkspace, resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -48,8 +48,8 @@ async function runUse(context: Context, uidOrName: string | undefined): Promise<
 }
 
 const workspaceColumns: Column<WorkspaceRecord>[] = [
-  { field: 'uid', value: ({ uid }) => escapeControls(uid), uid: 'workspace' },
-  { field: 'name', value: ({ name }) => displayText(name), isFirst: true },
+  { field: 'uid', uid: 'workspace' },
+  { field: 'name', isFirst: true },
   { field: 'is_primary', value: ({ is_primary }) => (is_primary ? 'yes' : '') },
 ];
 

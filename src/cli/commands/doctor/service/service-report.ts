@@ -28,7 +28,7 @@ type AssumptionFinding = {
 };
 
 const columns: Column<AssumptionFinding>[] = [
-  { field: 'assumption', value: ({ assumption }) => assumption, noTruncate: true },
+  { field: 'assumption', noTruncate: true },
   {
     field: 'status',
     value: ({ status }, { colors: { dim, green, red } }) =>

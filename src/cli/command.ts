@@ -4,7 +4,6 @@ import type { Context } from './context.ts';
 import type { Result } from './output/result.ts';
 import { type Setting, settingFlags, settingTable } from './settings/setting-table.ts';
 
-/** Outcome of a command: a result, optionally with an error to exit with. */
 export type CommandOutcome =
   | Result
   | {
@@ -18,7 +17,6 @@ export type ActionWrapper = <Input extends unknown[]>(
   perform: (context: Context, ...input: Input) => Promise<CommandOutcome>,
 ) => (...input: Input) => Promise<void>;
 
-/** Adds arguments, options, subcommands and an action to a command. */
 export type Define = (command: Command, run: ActionWrapper) => void;
 
 /** Definition of a command, or the list of its verbs, each of which is loaded when it is called. */

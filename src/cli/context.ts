@@ -160,12 +160,10 @@ export class Context {
     return (await this.open()).library;
   }
 
-  /** Returns what changes the library of the account. */
   async writer(): Promise<LibraryWriter> {
     return (await this.open()).writer();
   }
 
-  /** Returns the account's library, opened and memoized. */
   open(): Promise<OpenedLibrary> {
     this.#opened ??= this.#openLibrary();
     return this.#opened;
@@ -183,7 +181,6 @@ export class Context {
     });
   }
 
-  /** Creates an API client for any account, not only the current one. */
   apiFor(account: Pick<Account, 'baseUrl' | 'apiKey' | 'names'>): Api {
     return openApi(account, this.#transportOptions(), {
       findParentWorkspace: async () => (await this.library()).workspaceInUse.primary(),
@@ -211,7 +208,6 @@ export class Context {
     this.#connections.push(connection);
   }
 
-  /** Closes all connections and the database. */
   async close(): Promise<void> {
     const api = (await this.#opened?.catch(() => undefined))?.api;
     if (this.settings.debug && api) {

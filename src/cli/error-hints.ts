@@ -30,7 +30,6 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Maps each exit code to a short description for help and documentation. */
 export const exitCodeMeanings: Record<ExitCode, string> = {
   0: 'success, including an empty list',
   1: 'any other error',

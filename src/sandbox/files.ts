@@ -20,7 +20,6 @@ export class Files {
   derivedFolder = (assetUid: string) => join(this.assetFolder(assetUid), 'extras');
   /** Returns the temporary folder of a running job. Its files are never served. */
   work = (assetUid: string) => join(this.assetFolder(assetUid), 'work');
-  /** Returns the uids of all assets that have a folder. */
   assetUids = () => readdirSync(join(this.#dataDir, 'media'));
 
   /** Returns the free disk space available to unprivileged users, in bytes. */

@@ -74,7 +74,6 @@ async function serve(options: Omit<StartOptions, 'logPath'>, log: (line: string)
   process.once('SIGINT', stop);
 }
 
-/** Kills a process and those that it has started. */
 function killGroup(leader: number): void {
   const options = { stdio: 'ignore', windowsHide: true } as const;
   try {

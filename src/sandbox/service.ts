@@ -18,7 +18,6 @@ import { WindowRateLimiter } from './window-rate-limiter.ts';
 
 export type Service = ReturnType<typeof createService>;
 
-/** Creates the dependencies of all routes over an open database. */
 export function createService(options: SandboxOptions, store: SandboxStore) {
   const { dataDir, now = Date.now, log = () => {}, ffmpeg, pdftoppm, killGroup } = options;
   const tools = { ffmpeg, pdftoppm };

@@ -41,7 +41,6 @@ export function toKeychainFailure(error: unknown): KeychainFailure {
 
 type KeychainDeps = {
   processes: Pick<Processes, 'execPath'>;
-  /** Path of the built keychain process. */
   keychainProgram: string;
   environment: NodeJS.ProcessEnv;
   /** Aborts a call, which then throws the abort reason. */

@@ -118,7 +118,6 @@ export async function deletionLines(
   ];
 }
 
-/** Moves assets to the trash, as a change of the history. */
 export async function moveToTrash(
   context: Context,
   targets: readonly SelectedAsset[],

@@ -34,7 +34,6 @@ import {
 
 type RemovalRequest = Pick<IdOptions, 'anyWorkspace'> & {
   folders: readonly FolderNode[];
-  /** Assets to move to the trash, too. */
   assets: readonly SelectedAsset[];
   /** True to delete everything in the folders, too. Without it, they must be empty. */
   isRecursive: boolean;

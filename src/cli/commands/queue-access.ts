@@ -7,7 +7,6 @@ import type { Context } from '../context.ts';
 import { hintOf } from '../error-hints.ts';
 import { assertNoPassword } from '../settings/setting-kinds.ts';
 
-/** Option of the commands that act on a queue. */
 export const queueOption = ['--queue <address>', 'queue: redis:// or rediss:// (MEDIACTL_QUEUE)'] as const;
 
 /**

@@ -100,7 +100,6 @@ export const resolveSharedUid = async (
   options: IdOptions,
 ): Promise<string> => (await selectOneAsset(context, { collection, id, purpose: 'share' }, options)).uid;
 
-/** Returns the questions and words of the command line for a selection. */
 export function selectionPorts(context: Context, collection: Collection, options: IdOptions): SelectionPorts {
   const { terminal } = context;
   let isAccepted = options.anyWorkspace === true;
@@ -137,7 +136,6 @@ export function selectionPorts(context: Context, collection: Collection, options
   };
 }
 
-/** Names the workspaces that assets may be in. */
 export const namesOfWorkspaces = ({ workspaces }: WorkspaceDoubt): string =>
   workspaces?.map(({ name, uid }) => displayText(name) || escapeControls(uid)).join(', ') ??
   'any that this API key can see: it may not list them';

@@ -8,7 +8,6 @@ import type { Context } from '../context.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { fetchFolderTree, missingFolderHint, warnOfOtherCase } from './folders.ts';
 
-/** A folder, and the workspace and tree that it is in. */
 export type PlacedFolder = { workspace: string; tree: WorkspaceFolderTree; placed: FolderNode };
 
 /** Adds how to delete a folder that is not empty to the service's refusal. */

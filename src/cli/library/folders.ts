@@ -67,7 +67,6 @@ export function warnOfOtherCase({ terminal }: Context, tree: WorkspaceFolderTree
     terminal.warn(escapeControls(`${path} is a new folder, not ${meant}: names are case-sensitive`));
 }
 
-/** Says which folder of a path is missing. */
 export function missingFolderReason(tree: WorkspaceFolderTree, path: string): string {
   const parts = path.split('/').filter(Boolean);
   const known = parts.findIndex((_, n) => tree.findByPath(parts.slice(0, n + 1).join('/')).length === 0);

@@ -44,7 +44,6 @@ export async function transferPorts(context: Context, progress: ProgressDisplay)
 
 type SaveDeps = { option: '-o' | '-d'; progress: ProgressDisplay; receipts: DownloadReceipts | undefined };
 
-/** Returns what downloads and saves files. */
 export async function savePorts(
   context: Context,
   { option, progress, receipts }: SaveDeps,

@@ -22,7 +22,6 @@ export class ChangesMade {
     this.#counts.set(`${noun} ${verb}`, counted);
   }
 
-  /** Counts the results of a change of the library. */
   addChange({ change, isRecorded, results }: ChangeOutcome): void {
     for (const { item, error } of results) {
       const deleted = item.kind === 'asset' ? 'moved to the trash' : 'deleted';
@@ -33,7 +32,6 @@ export class ChangesMade {
     if (isUndoable) this.lastUndoable = change.id;
   }
 
-  /** Returns how many things were changed. */
   count(noun: ChangeKind['noun'], verb: ChangeKind['verb']): number {
     return this.#counts.get(`${noun} ${verb}`)?.done ?? 0;
   }

@@ -1,6 +1,5 @@
 import type { ChalkInstance } from 'chalk';
 
-/** Properties of the terminal for which output is rendered. */
 export type RenderContext = {
   isTerminal: boolean;
   columns: number;

@@ -18,7 +18,6 @@ export type ProgressDisplay = {
   /** True if stderr is for JSON events, or for problems only: the run then prints no plan, summary or next step. */
   hidesSummary: boolean;
   show(event: ShownEvent): void;
-  /** Removes the live display. */
   close(): void;
 };
 

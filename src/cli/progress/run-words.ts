@@ -76,7 +76,6 @@ export function totalsLine(state: RunState, now: number, budget: RateLimitBudget
   return [...totalsOf(state, now, budget), ...waiting].join(', ');
 }
 
-/** Formats how far the transfer of a file is. */
 export function transferLine({ inFlight, rate }: RunState, path: string, now: number): string {
   const { size = 0, progress: { acknowledged, sent } = { acknowledged: 0, sent: 0 } } = inFlight.get(path) ?? {};
   const parts = [

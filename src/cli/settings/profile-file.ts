@@ -31,7 +31,6 @@ export type Profile = {
 /** Assumptions that a service was asked about: whether each holds, by its number, and when the last was asked. */
 type SettledAssumptions = { at: string; holds: Record<string, boolean> };
 
-/** Content of the config file. */
 export type ProfileConfig = { current?: string; profiles: Record<string, Profile> };
 
 /** Maximum wait for the config file's lock. Even on a busy machine, a write takes far less time. */

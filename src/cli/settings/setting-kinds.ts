@@ -25,7 +25,6 @@ export type SettingKind<T, Unset = undefined> = {
 
 export const text: SettingKind<string> = { parse: (_name, value) => value, unsetValue: undefined, suffix: '' };
 
-/** The uid of a workspace. */
 export const workspaceUid: SettingKind<string> = {
   ...text,
   parse: (name, value) => {

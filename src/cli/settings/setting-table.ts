@@ -16,7 +16,6 @@ import {
 /** Default time for which a server may be silent, for requests and for uploads. */
 export const silence = { requestMs: 30_000, uploadMs: defaultIdleTimeoutMs };
 
-/** Default of `max_wait`. */
 export const defaultMaxWait = '1h';
 
 /** A command-line option that sets a setting, in Commander's syntax. */

@@ -24,7 +24,6 @@ export function parseSize(name: string, text: string): number {
   return Math.floor(Number(match[1]) * (decimal ? 1000 : 1024) ** power);
 }
 
-/** Parses an integer of at least `min`. */
 export function parseCount(name: string, text: string, min = 0): number {
   const count = Number(text);
   if (!/^\d+$/.test(text) || !Number.isSafeInteger(count) || count < min)

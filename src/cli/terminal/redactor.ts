@@ -9,7 +9,6 @@ import type { SuggestionProfile } from '../settings/settings.ts';
  * commands that they suggest.
  */
 export class Redactor extends SecretRedactor {
-  /** Profile in use, which suggested commands name. */
   profile: SuggestionProfile | undefined;
 
   /** Returns the next step of an error, whose commands act on the account of this one. */

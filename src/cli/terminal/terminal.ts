@@ -95,7 +95,6 @@ export class Terminal {
     this.#asksOnTty = !this.stdin.isTTY;
   }
 
-  /** Stream from which answers are read. */
   get answers(): InputStream {
     if (this.#asksOnTty) this.#tty ??= this.#openTty?.();
     return this.#tty ?? this.stdin;

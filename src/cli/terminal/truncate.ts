@@ -32,5 +32,4 @@ export function truncatePath(path: string, columns: number): string {
   return path.includes('/') && before >= 0 ? truncate(path, columns, before) : truncateMiddle(path, columns);
 }
 
-/** Truncates text at the end to `columns`. */
 export const truncateEnd = (text: string, columns: number) => truncate(text, columns, columns - 1);

@@ -46,7 +46,6 @@ export function formatPlan(plan: Plan, rateLimit: RateWindow | undefined, now: n
 /** Returns the number of bytes to send, without those of unfinished uploads that the service has. */
 const bytesLeft = (plan: Plan) => totalToSend(plan).bytes - plan.acknowledgedBytes;
 
-/** Prints what was noticed when the files of a run were decided. */
 export function reportDecideNotice({ terminal }: Pick<Context, 'terminal'>, each: DecideNotice): void {
   if (each.notice === 'reading')
     terminal.info(

@@ -36,7 +36,6 @@ async function assertForeign(opening: Promise<UploadSource>): Promise<UploadSour
   }
 }
 
-/** Maximum number of URLs to check concurrently. */
 const maxConcurrentChecks = 8;
 
 /** Inputs that are not local files: URLs and rclone remotes. */
@@ -46,7 +45,6 @@ export class RemoteSources {
   readonly #openers = new Map<string, () => Promise<UploadSource>>();
   readonly #remotes: RcloneFiles[] = [];
   readonly #chooser: FileChooser;
-  /** The chosen files. */
   readonly files: UploadFile[] = [];
   #transport: Transport | undefined;
 

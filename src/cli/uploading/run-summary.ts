@@ -81,7 +81,6 @@ export function formatPlannedStop(
   return { message, files_remaining_count: isComplete ? count : null, hint, text };
 }
 
-/** Returns the error of a run of several files. */
 export function failureOfRun(
   { outcomes: { busy, interrupted }, failures: failed, files: known }: RunState,
   { stopReason, remaining }: RunResult,

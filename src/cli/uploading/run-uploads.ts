@@ -112,7 +112,6 @@ function unsentFiles({ failures, leftOut }: FileChooser): FileOutcome[] {
   return [...failures.map(({ path, error }) => createOutcome(fileAt(path), { error })), ...leftOut.map(leftOutOutcome)];
 }
 
-/** Returns the sources that gave no file. */
 export const emptySourcesOf = ({ chooser, inputs }: UploadSources): string[] => chooser.emptySources(inputs);
 
 /** Names the filters without effect: with --prune, once the missing files are known, too. */
@@ -125,7 +124,6 @@ const defaultNextStep = (isOne: boolean) =>
     ? 'the asset is processing; next: mediactl wait @last, then mediactl play @last'
     : 'the assets are processing; to wait until they are ready: mediactl wait';
 
-/** Returns what the files of each run of the command line are decided by. */
 export async function decidePorts(context: Context, { open }: UploadSources) {
   const library = await context.library();
   return {
@@ -134,7 +132,6 @@ export async function decidePorts(context: Context, { open }: UploadSources) {
   };
 }
 
-/** Returns what each run of the command line uploads with. */
 async function createPorts(context: Context, progress: ProgressDisplay) {
   const { terminal, stateDir } = context;
   return {

@@ -39,7 +39,6 @@ export type RunView = {
   emptySources?: () => readonly string[];
   /** True if the run waits until the assets are ready. */
   waitsForReady?: boolean;
-  /** Summary to print if there were no files. */
   emptyText?: string;
   /** Returns the suggested next step to print at the end, for one or several files. */
   nextStep?: (isOne: boolean) => string | undefined;
@@ -54,7 +53,6 @@ export type RunView = {
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
-/** A run that was started. */
 type RunOutcomes = { outcomes: AsyncGenerator<FileOutcome[]>; readonly result?: RunResult };
 
 /** Maximum number of files for which a terminal lists every file. */

@@ -32,7 +32,6 @@ export type SourceRequest = RunRequest & {
   encoding: string | undefined;
   /** Name of each asset, with placeholders (`expandName`). */
   nameTemplate: string | undefined;
-  /** Tags of each asset. */
   tags: readonly string[];
   /** Directories that no local file may be outside of, with links resolved; empty to allow all. */
   roots: readonly string[];

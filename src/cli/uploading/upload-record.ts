@@ -92,7 +92,6 @@ export const formatLine = (record: UploadRecord) =>
     .filter(Boolean)
     .join('  ');
 
-/** Saves the uid that `@last` stands for. */
 export async function saveLastUpload(context: Context, uid: string): Promise<void> {
   const { profile, baseUrl } = await context.account();
   const last = { uid, profile, base_url: baseUrl.origin };

@@ -8,7 +8,6 @@ import { type InspectionReport, inspectInWorker, type MediaWorker } from './reco
 
 export type ProcessingJobOptions = StepOptions &
   Omit<InspectionTask, 'hlsDir'> & {
-    /** Temporary folder of this job. */
     workDir: string;
     inspector: MediaWorker;
     /** Draws credits for subtitle tracks. Returns false if the balance is too low to generate them. */
@@ -17,7 +16,6 @@ export type ProcessingJobOptions = StepOptions &
     tools: { ffmpeg: Tool | undefined; pdftoppm: Tool | undefined };
   };
 
-/** Context for all processing steps of one asset. */
 export type ProcessingJob = ProcessingJobOptions & {
   /** Output folders, which are published when the job succeeds. */
   hlsDir: string;

@@ -13,7 +13,6 @@ import { assetQuery, editorialFields, jsonBody, jsonContent, player, uidParamete
 type AssetCollection = {
   service: Service;
   path: `${typeof apiPrefix}/${'assets' | 'videos'}`;
-  /** Name of an item in operation ids. */
   item: 'Asset' | 'Video';
   videosOnly: boolean;
 } & Pick<ResponseSchemas, 'listItem' | 'detail'>;

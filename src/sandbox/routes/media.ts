@@ -114,5 +114,4 @@ const placeholders = {
     'iVBORw0KGgoAAAANSUhEUgAAAoAAAAFoAQMAAAD9/NgSAAAABlBMVEUcHiJcX2b4zGdbAAAAiklEQVR42u3YsQmAMBCG0YADOFJWdyQHEBSCTRKskiMI73XXfOVfXEoAAAAAAAAAAEvku3EJCgoKxgTrW1BQUFBQUFBQUFBQUFBQUFBwfXDrXj/vW+gQFBQUnBs8m8EqY7YLCgoKhgQrgoKCglHBjqCgoKCgoKDgT4MfBAUFBacGAQAAAAAAAAAGPGjchA77FNwuAAAAAElFTkSuQmCC',
 } satisfies Record<AssetType, string>;
 
-/** Returns the placeholder for an asset type as a PNG. */
 const placeholderFor = (type: AssetType): Buffer => Buffer.from(placeholders[type], 'base64');

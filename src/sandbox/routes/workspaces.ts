@@ -5,7 +5,6 @@ import { ServiceError } from '../service-error.ts';
 import type { WorkspaceRow } from '../store/workspaces.ts';
 import { jsonContent, listParameters } from './schemas.ts';
 
-/** Registers the route for the workspace list (§4). */
 export function workspaceRoutes(app: App, { workspaces, responseSchemas }: Service): void {
   const { workspace, pageOf, serialize } = responseSchemas;
   const page = pageOf(workspace);

@@ -90,7 +90,6 @@ export class Assets extends StoreTable {
     return { items, count: ids.length };
   }
 
-  /** Returns the ids that a query selects, in order. */
   #idsOf(sql: string, values: ColumnValue[]): Float64Array {
     const token = this.store.changeToken();
     if (token !== this.#cacheToken) this.#orderedIds.clear();
@@ -125,7 +124,6 @@ export class Assets extends StoreTable {
     return stored?.n ?? 0;
   }
 
-  /** Returns the uids of assets whose processing was interrupted. */
   findInterrupted(): string[] {
     return this.store.uids(
       "SELECT uid FROM assets WHERE status IN ('queued', 'processing') AND deleted_at IS NULL ORDER BY id",

@@ -40,7 +40,6 @@ export class SandboxStore {
     return this.#prepare(sql).all(...values) as Row[];
   }
 
-  /** Returns the column `uid` of all rows. */
   uids(sql: string, ...values: ColumnValue[]): string[] {
     return this.all<{ uid: string }>(sql, ...values).map(({ uid }) => uid);
   }
@@ -126,7 +125,6 @@ export class SandboxStore {
   }
 }
 
-/** Base class of the classes that read and write one kind of row. */
 export abstract class StoreTable {
   protected readonly store: SandboxStore;
 

@@ -39,7 +39,6 @@ export type Card = {
   thumbnail: string | null;
 };
 
-/** Pattern of an asset uid in a URL path. */
 export const uidPattern = '[A-Za-z0-9_-]{1,100}';
 
 /**
@@ -90,7 +89,6 @@ export const budgetHeader = 'x-budget';
 /** Metadata of a dropped file. `relativeDir` is its directory relative to the drop, such as `day 1/cam a`; `folder` is null for the top level. */
 export type DroppedFileInfo = { name: string; relativeDir: string; folder: string | null; sizeBytes: number };
 
-/** How the upload of a dropped file ended. */
 export type UploadEnd = SuccessOutcome | 'failed';
 
 /** Upload state of a dropped file. The page generates the `id`. */

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Html, html, inlineCode } from './html.ts';
 
-/** A script or a style sheet of a page. */
 export type PageFile = {
   /** Path of its URL. It contains a hash of the code, so that a browser can keep the file forever. */
   path: string;
@@ -12,7 +11,6 @@ export type PageFile = {
   hash: string;
 };
 
-/** First part of the path of each page file. */
 export const pageFilesPath = '/static/';
 
 /** Creates a page file; `name` is like `player.js` or `watch.css`. */
@@ -23,7 +21,6 @@ export function createPageFile(name: `${string}.${'js' | 'css'}`, source: string
   return { path, code, hash: `sha256-${digest.toString('base64')}` };
 }
 
-/** Reads a built script from the folder `dist`. */
 export const readScript = async (folder: string, name: `${string}.js`): Promise<PageFile> =>
   createPageFile(name, await readFile(join(folder, name), 'utf8'));
 

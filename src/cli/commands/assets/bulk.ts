@@ -96,7 +96,6 @@ async function pickTargets(
 /** `action` describes the change, such as "move 3 assets to the trash"; `notes` come after the list of assets. */
 type BulkQuestion = { action(what: string): string; limit: WriteLimit; notes?: readonly string[] };
 
-/** Returns a line for each target: its uid and its path. */
 async function describeTargets(context: Context, collection: Collection, targets: readonly SelectedAsset[]) {
   const { [collection]: assets } = await context.api();
   const places = new LocationNames(context);

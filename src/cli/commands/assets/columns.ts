@@ -48,7 +48,6 @@ const minColumnsForFolder = 120;
 
 type AssetPages = AsyncIterable<AssetRecord[]> | Iterable<AssetRecord[]>;
 
-/** Describes where listed assets are. */
 type ListPlace = {
   /** Returns the path of an asset below the folder that is listed, which the table shows in place of its name. */
   pathOf?: ((asset: AssetRecord) => string) | undefined;
@@ -125,7 +124,6 @@ function folderText(asset: AssetRecord, places: LocationNames): string {
   return parent === null ? '/' : places.displayName(parent);
 }
 
-/** Returns the uid or name of an asset's workspace, as its record shows it. */
 function workspaceText(asset: AssetRecord): string | undefined {
   const { uids, names } = shownWorkspace(asset);
   return uids[0] ?? names[0];

@@ -30,7 +30,6 @@ import { failureOf } from '../bulk-result.ts';
 
 export type DownloadManyOptions = Omit<PlanRequest, 'collection'> & {
   filters: AssetFilters;
-  /** True to select the assets in the page. */
   picks: boolean | undefined;
   newest: boolean | undefined;
   /** Path for a single asset; `-` for stdout. */
@@ -154,7 +153,6 @@ function summaryOf(records: readonly DownloadRecord[], gone: readonly DownloadRe
   ].join('; ');
 }
 
-/** Returns the result for downloaded files. */
 export const downloadList = (records: readonly DownloadRecord[]): Result =>
   listBy(({ asset_uid }) => asset_uid, records, columns, 'no assets');
 

@@ -62,7 +62,6 @@ function addRemoveOptions(command: Command, collection: Collection) {
 }
 
 type RemoveRequest = TargetRequest & {
-  /** Folders to delete, given by path. */
   folders: readonly FolderNode[];
   isRecursive: boolean;
 };

@@ -27,7 +27,6 @@ export function stats(command: Command, run: ActionWrapper): void {
   addStatsOptions(command).action(run(runStats));
 }
 
-/** Fields by which assets are counted. */
 const groupings = ['folder', 'type', 'status', 'month', 'tag'] as const;
 
 const addStatsOptions = (command: Command) =>

@@ -78,7 +78,6 @@ async function parseChange(context: Context, flags: UpdateFlags): Promise<Wanted
   return { fields: await parseTagField(context, fields) };
 }
 
-/** Updates assets, after a confirmation if the user did not name each one. */
 export async function runUpdate(context: Context, request: UpdateRequest) {
   const { collection, limit, change } = request;
   const ageMs = startAge(context.clock);
@@ -116,7 +115,6 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
 const isIdle = ({ after, tags }: ChangeItem) =>
   after !== null && Object.keys(after).length === 0 && tags !== undefined && isEmptyEdit(tags);
 
-/** Describes tags that the assets have, or do not have, already. */
 function describeTags(tags: TagChange | undefined, count: number): string {
   const list = (slugs: readonly string[]) => `the ${slugs.length === 1 ? 'tag' : 'tags'} ${slugs.join(', ')}`;
   const has = count === 1 ? 'has' : 'have';

@@ -69,14 +69,12 @@ function splitPaths(args: readonly string[]): { directory?: string; files: reado
   return isFile ? { files: args } : { files: args.slice(0, -1), folder: last };
 }
 
-/** Directory to compare with a folder, which is given by uid or path. */
 export type CheckRequest = {
   directory: string;
   folder: string;
   choice: FileChoice;
   /** True to download each asset and compare its bytes. */
   download: boolean;
-  /** True to list the files that match, too. */
   listsMatches: boolean;
 };
 
@@ -187,7 +185,6 @@ const toRecord = ({ evidence, ...found }: CheckedFile): OutputRecord<'check'> =>
 
 const renames = 'rename and move the assets of renamed files';
 
-/** Maximum number of assets that a next step names. */
 const maxNamedAssets = 3;
 
 /** Returns the next step: what a person has to look at first, then what a sync mends, then the rest. */

@@ -18,7 +18,6 @@ import { sendReadTrial } from './service/probe.ts';
 
 const minFreeBytes = 64 * 1024 * 1024;
 
-/** Checks of what is installed and stored on this machine. */
 const installationChecks: Record<string, Check> = {
   version: async ({ host }) => `mediactl ${host.version}`,
 

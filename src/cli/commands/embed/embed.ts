@@ -171,7 +171,6 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   return runChanges(context, read, { added, removed: prune ? extra : [] });
 }
 
-/** Result for one domain. */
 type DomainRecord = OutputRecord<'embed-domains'>;
 
 async function runChanges(context: Context, { workspace, embeds, settings }: WorkspaceEmbeds, changes: DomainChanges) {

@@ -21,7 +21,6 @@ export class PageSelections {
   readonly #library: Library;
   readonly #ports: SelectionPorts;
   readonly #names: NameOverrides;
-  /** Records that the page has shown, by uid. */
   readonly #records = new Map<string, AssetRecord>();
   #resolved: { key: string; assets: readonly AssetRecord[] } | undefined;
 
@@ -31,7 +30,6 @@ export class PageSelections {
     this.#names = names;
   }
 
-  /** Remembers the records of a list that the page shows. */
   remember(records: readonly AssetRecord[]): void {
     for (const record of records) {
       const uid = normalizeUid(record.uid);

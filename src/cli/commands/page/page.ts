@@ -26,7 +26,6 @@ export type PageRequest = {
   anyWorkspace: boolean;
 };
 
-/** Returns the query string of a view with these filters. */
 export const encodeView = (filters: AssetFilters): string =>
   new URLSearchParams(
     Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),

@@ -9,7 +9,6 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 import type { Redactor } from '../../terminal/redactor.ts';
 import { formatProgress } from '../../uploading/pending-uploads.ts';
 
-/** File in a queue, as `queue ls` prints it. */
 export type QueuedUpload = OutputRecord<'queued-upload'>;
 
 const stateNames: Record<JobState, QueuedUpload['state']> = {

@@ -95,7 +95,6 @@ export async function createMetrics({ host, clock, terminal }: Context) {
       files.inc({ outcome: outcomeOf(outcome) });
       bytes.inc(outcome.uploaded?.bytesSent ?? 0);
     },
-    /** Counts a failed attempt. */
     onFailure: (code: ErrorCode) => failures.inc({ code }),
     /** Serves `/metrics` and `/healthz`. @throws CodedError `usage` if the port is not available */
     serve: async ({ host: serverHost, port, token }: MetricsAddress, sources: MetricsSources) => {

@@ -15,7 +15,6 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 
 export type PlannedFile = OutputRecord<'upload-dry-run'>;
 
-/** Returns a record with nothing but its path and its outcome. */
 export const emptyRow = (path: string, outcome: PlannedFile['outcome'], workspace: string): PlannedFile => ({
   path,
   moved_from: null,
@@ -33,7 +32,6 @@ export const emptyRow = (path: string, outcome: PlannedFile['outcome'], workspac
   error: null,
 });
 
-/** Creates a function that returns the record of a decided file. */
 export async function createRows(
   context: Context,
   settings: UploadSettings,

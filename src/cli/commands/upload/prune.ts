@@ -40,7 +40,6 @@ export type PrunableAsset = {
   realPath: string;
   folder: string;
   sizeBytes: number;
-  /** The asset as it was read, if it exists. */
   record?: AssetRecord | undefined;
 };
 
@@ -222,7 +221,6 @@ export async function splitByLocation(
   return { inside, elsewhere };
 }
 
-/** Reports how many assets the prune keeps because of the filters. */
 export function reportLeftOut({ terminal }: Context, { leftOut }: PrunePlan): void {
   if (leftOut > 0)
     terminal.info(`--prune keeps ${pluralize(leftOut, 'asset')} whose missing or replaced files the filters leave out`);

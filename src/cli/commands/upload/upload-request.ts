@@ -32,7 +32,6 @@ import { encodingOption } from '../encoding-option.ts';
 import { resolveQueue } from '../queue-access.ts';
 import { parseTagOption, tagOption } from '../tag-option.ts';
 
-/** Adds the arguments and options of `upload`. */
 export const addUploadOptions = (command: Command) => addSharedOptions(addListOptions(command));
 
 /** Adds the arguments and options of `sync`. Of those that it shares with `upload`, its help describes the usual ones. */

@@ -102,7 +102,6 @@ export async function runUpload(context: Context, request: UploadRequest): Promi
   });
 }
 
-/** Resolves workspace and folders, and opens the receipts. */
 async function prepareRun(context: Context, request: UploadRequest, sources: UploadSources): Promise<PreparedRun> {
   const { inputs, folder: top, mirrorsTree, settings, sync, preview, force } = request;
   const { shard } = settings.choice;
@@ -225,7 +224,6 @@ async function openFolders(context: Context, receipts: Receipts | undefined): Pr
   return createFolderPathResolver(await context.library(), createdSince);
 }
 
-/** Maximum number of missing folders that a question names. */
 const maxFoldersNamed = 3;
 
 /** Asks whether to create missing folders. A preview says that the upload will ask. @returns true if the user agrees */

@@ -25,7 +25,6 @@ const inputArgs = ({ path, demuxer }: FfmpegSource, options: readonly string[]) 
   ...['-f', demuxer, ...options, '-i', `file:${resolve(path)}`],
 ];
 
-/** Context for creating derived files from a source with ffmpeg. */
 export type FfmpegContext = {
   /** Output folder, and ffmpeg's working directory. */
   folder: string;

@@ -31,7 +31,6 @@ const maxOutputBytes = 16 * 1024 * 1024;
 /** Maximum length of stderr to keep. The end is kept, since it contains the error. */
 const maxStderrLength = 4096;
 
-/** Collects the end of a process's stderr. */
 export function collectErrors({ stderr }: ChildProcess): { text: string } {
   const errors = { text: '' };
   stderr?.setEncoding('utf8').on('data', (chunk: string) => {

@@ -113,7 +113,6 @@ type TrackReader = {
   /** Start of the last packet written, and end of the track so far. */
   lastAt: number;
   endsAt: number;
-  /** Writes the next packet. */
   write(): Promise<void>;
 };
 

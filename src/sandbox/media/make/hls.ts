@@ -4,7 +4,6 @@ import { attemptStep, type FfmpegContext, type FfmpegSource } from '../ffmpeg/ff
 import type { ProcessingJob } from '../processing-job.ts';
 import { type Dimensions, fitWithin, scaleTo } from '../recognize/dimensions.ts';
 
-/** Properties of a video that encoding needs. */
 export type VideoProperties = Dimensions & {
   /** Duration of both video and audio, in seconds. */
   duration: number;

@@ -11,5 +11,4 @@ export function fitWithin(maxSide: number, { width, height }: Dimensions, step =
   return { width: scaled(width), height: scaled(height) };
 }
 
-/** Returns the ffmpeg filter that scales to a size. */
 export const scaleTo = ({ width, height }: Dimensions) => `scale=${width}:${height},setsar=1`;

@@ -1,4 +1,3 @@
-/** Maps content types of images to ffmpeg demuxers. */
 export const imageDemuxers = new Map([
   ['image/jpeg', 'jpeg_pipe'],
   ['image/png', 'png_pipe'],

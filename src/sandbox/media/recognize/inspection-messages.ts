@@ -3,10 +3,8 @@ import type { AssetType } from '../../../contract/asset-values.ts';
 /** A chapter as in playback info (§2); `start_time` is in seconds. */
 export type MediaChapter = { title: string; start_time: number };
 
-/** Message that gives the media worker its task. */
 export type InspectionTask = {
   sourcePath: string;
-  /** File name given by the uploader. */
   filename: string;
   /** Type declared by the uploader: `video`, `audio`, `image`; `generic` for anything else. */
   declaredType: string;

@@ -20,7 +20,6 @@ const noFramesTtlMs = 60_000;
 
 const frameCache = new Map<string, Promise<SpriteFrame[]>>();
 
-/** What a card does with keys and the pointer. */
 export type CardEvents = {
   /** @param uid undefined as long as the card is not loaded */
   onKey(event: KeyboardEvent, index: number, uid: string | undefined): void;
@@ -236,5 +235,4 @@ const TypeIcon = ({ type }: { type: string }) => (
   </span>
 );
 
-/** Formats an asset type or a status for display. */
 export const typeName = (type: string) => type.replaceAll('_', ' ');

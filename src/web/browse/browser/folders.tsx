@@ -103,7 +103,6 @@ function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FolderEven
   };
 }
 
-/** Returns the folder with a uid; undefined if the tree has none. */
 export const findFolder = (tree: readonly FolderView[], uid: string | null | undefined): FolderView | undefined =>
   flattenTree(tree).find((folder) => folder.uid === uid);
 

@@ -79,7 +79,6 @@ function sortDrop({ files, unreadable, leftOut }: DropContents) {
   return { full, skipped };
 }
 
-/** Returns the moves of one asset, and of those that are dragged. */
 function createMoves(list: PagedList, query: Query, setNotice: SetNotice) {
   const follow = async (work: ReturnType<typeof moveAssets>, done: (count: number) => string) => {
     try {

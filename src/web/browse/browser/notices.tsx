@@ -8,7 +8,6 @@ import type { ServiceWait } from './uploads.ts';
 /** How long a notice stays if it only confirms what the user did. */
 const passingNoticeMs = 6_000;
 
-/** What the user can do about a notice, such as undo. */
 type NoticeAction = { label: string; run(): void };
 
 export type SetNotice = (text: string, kind?: 'lasting' | 'passing', action?: NoticeAction) => void;

@@ -95,14 +95,12 @@ export class PagedList {
     return (await fetchCardPage({ ...this.#query, ordering: newestFirst }, 1, 0, how)).firstCreatedAt;
   }
 
-  /** Returns the index of the first card of a page. */
   #startOf(number: number): number {
     let start = number * pageSize;
     for (const [before, count] of this.#leftOut) if (before < number) start -= count;
     return start;
   }
 
-  /** Returns the number of the page that has an index. */
   #pageOf(index: number): number {
     let number = Math.floor(index / pageSize);
     while (this.#startOf(number + 1) <= index) number++;

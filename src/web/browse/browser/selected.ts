@@ -65,7 +65,6 @@ export function toggle(uid: string, index: number): void {
 export const selectTo = (list: PagedList, index: number): Promise<void> =>
   selectIndexes(list, nothing, [Math.min(anchor, index), Math.max(anchor, index) + 1]);
 
-/** Starts the next range at a card. */
 export function moveAnchor(index: number): void {
   anchor = index;
 }

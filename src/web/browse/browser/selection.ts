@@ -14,7 +14,6 @@ export function countSelected({ all, uids }: ListSelection, length: number | und
   return length === undefined ? undefined : Math.max(0, length - uids.size);
 }
 
-/** Returns a selection with more assets, or without them. */
 export function withUids({ all, uids }: ListSelection, changed: Iterable<string>, isOn: boolean): ListSelection {
   const next = new Set(uids);
   for (const uid of changed)

@@ -74,7 +74,6 @@ export function SideBar({ list, tree, query, budget, workspace, isSideOpen, onVi
   );
 }
 
-/** Shows how many requests the rate limit leaves. */
 function Budget({ limit, left, resetAt }: RequestBudget) {
   const isReset = Date.now() >= resetAt;
   const remaining = isReset ? limit : Math.max(0, left);

@@ -94,7 +94,6 @@ export type BrowseBackend = {
   trash(uid: string, seen?: SeenFields): Promise<void>;
   /** Moves assets to a folder, as one change; null means the top level. @throws Error if none was moved */
   move(uids: readonly string[], folder: string | null): Promise<PageMove>;
-  /** Takes back a move. */
   undoMove(change: string): Promise<PageMove>;
   /**
    * Returns the assets of a selection, with what is known of them: of some, the uid only.

@@ -16,7 +16,6 @@ const [maxListDescriptionChars, maxDescriptionChars] = [300, 1_000_000];
 
 type ServiceList = Awaited<ReturnType<BrowseBackend['listAssets']>>;
 
-/** Reads assets as cards, and caches lists and records for a moment. */
 export class CardReader {
   readonly #library: BrowseBackend;
   readonly #media: MediaProxy;

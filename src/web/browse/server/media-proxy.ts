@@ -16,7 +16,6 @@ const maxPlaybacks = 200;
 /** Time-to-live of cached signed URLs, some of which expire within minutes. */
 const signedUrlTtlMs = 10 * 60_000;
 
-/** Image whose media type was detected from its content. */
 export type ProxiedImage = { bytes: Uint8Array; contentType: string };
 
 /**

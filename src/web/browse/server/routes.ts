@@ -24,13 +24,11 @@ import { createGalleryStyle } from './style.ts';
 
 export type BrowseScripts = WatchScripts & { browse: PageFile };
 
-/** Reads the scripts of the page from the folder `dist`. */
 export async function readBrowseScripts(folder: string): Promise<BrowseScripts> {
   const [watch, browse] = await Promise.all([readWatchScripts(folder), readScript(folder, 'browse.js')]);
   return { ...watch, browse };
 }
 
-/** Returns the files that the page and its frames load. */
 export const listPageFiles = (scripts: BrowseScripts): PageFile[] => [
   ...listWatchFiles(scripts),
   scripts.browse,

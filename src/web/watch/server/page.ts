@@ -24,13 +24,11 @@ export type WatchPageInput = WatchedAsset & {
 /** The player, and hls.js, which only a video with HLS needs. */
 export type WatchScripts = { player: PageFile; hls: PageFile };
 
-/** Reads the scripts of the watch page from the folder `dist`. */
 export async function readWatchScripts(folder: string): Promise<WatchScripts> {
   const [player, hls] = await Promise.all([readScript(folder, 'player.js'), readScript(folder, 'hls.js')]);
   return { player, hls };
 }
 
-/** Returns the files that the watch page loads from its server. */
 export const listWatchFiles = ({ player, hls }: WatchScripts): PageFile[] => [player, hls, createWatchStyle()];
 
 /** An HTML document, and the Content-Security-Policy to send as a header. Most pages also have it in a `<meta>`. */

@@ -49,7 +49,6 @@ export function renderView(asset: WatchedAsset): PlayerView {
 export const sourceUrlOf = (info: PlaybackInfo, baseUrl: URL): string | undefined =>
   renderView({ title: '', info, baseUrl }).source?.url;
 
-/** Derives the reason why an asset cannot be played from its status. */
 function unplayableReason({ status, reason }: WatchedAsset): string | undefined {
   const statusText = asText(status);
   if (!statusText) return undefined;

@@ -27,7 +27,6 @@ const reasons: Readonly<Record<string, string>> = {
   A25: 'only an upload session that has expired shows it',
 };
 
-/** Judgment of one assumption. */
 export type AssumptionJudgment = Judgment & { id: string; topic: string; sends: string | null };
 
 /** Judges, and turns what keeps it from that into a reason. Ends early if no other request would be answered. */

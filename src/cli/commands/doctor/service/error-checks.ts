@@ -35,7 +35,6 @@ async function judgeRateLimit(probe: ServiceProbe): Promise<Judgment> {
   );
 }
 
-/** Checks of errors and of the rate limit. */
 export const errorChecks: readonly AssumptionCheck[] = [
   { id: 'A13', sends: 'GET an asset that does not exist, a limit of 0, and without a key', judge: judgeErrors },
   { id: 'A23', sends: 'GET /assets/', judge: judgeRateLimit },

@@ -107,7 +107,6 @@ async function judgeParentFilter(probe: ServiceProbe): Promise<Judgment> {
   return holds(`${root.answer.line}, and ${some} folders with assets of their own`);
 }
 
-/** Returns what is wrong with the lists of folders. */
 function findWrong(listed: readonly Listed[], root: readonly AssetRecord[]): string | undefined {
   const uidsOf = (records: readonly AssetRecord[]) => new Set(records.map(({ uid }) => uid));
   const ofRoot = uidsOf(root);
@@ -138,7 +137,6 @@ async function judgeOtherWorkspaces(probe: ServiceProbe): Promise<Judgment | und
   return undefined;
 }
 
-/** Checks of folders and of the filter by folder. */
 export const folderChecks: readonly AssumptionCheck[] = [
   { id: 'A02', sends: 'GET the folders', judge: judgeFolderBody },
   { id: 'A03', sends: 'GET the folders', judge: judgeFolderRecord },

@@ -212,7 +212,6 @@ async function judgeRedirects(probe: ServiceProbe): Promise<Judgment> {
     : doesNotHold(`${first.line} after a redirect, which no write follows`);
 }
 
-/** Checks of lists and of the records in them. */
 export const listChecks: readonly AssumptionCheck[] = [
   { id: 'A01', sends: 'GET /assets/?limit=100, to its end', judge: judgeTotal },
   { id: 'A09', sends: 'GET /assets/', judge: judgeFields },

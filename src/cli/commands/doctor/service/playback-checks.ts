@@ -70,7 +70,6 @@ async function judgePlaybackError(probe: ServiceProbe): Promise<Judgment> {
   return asText(response.text.trim()) ? holds(found) : doesNotHold(`${found}, an empty body`);
 }
 
-/** Checks of playback info. */
 export const playbackChecks: readonly AssumptionCheck[] = [
   { id: 'A14', sends: 'POST /playback/info/ of audio', judge: judgeAudio },
   { id: 'A15', sends: 'POST /playback/info/ of images', judge: judgeImages },

@@ -33,7 +33,6 @@ export const sendReadTrial = (transport: Transport) =>
     purpose: { action: 'read assets', scope: 'Read Assets' },
   });
 
-/** Most requests of one run. */
 export const maxRequests = 120;
 
 /** Most assets that are read, in pages of 100. */
@@ -60,7 +59,6 @@ const isIdentifier = (value: unknown) => typeof value === 'string' && /^[\w-]{16
 /** Sends the requests of the checks within the budget, and keeps what several checks look at. */
 export class ServiceProbe {
   readonly api: Api;
-  /** Uid of the primary workspace, as the settings name it. */
   readonly primaryWorkspace: string | undefined;
   /** Uid of the workspace in use. */
   readonly workspace: string;

@@ -86,7 +86,6 @@ async function judgeWorkspaceField(probe: ServiceProbe): Promise<Judgment> {
   return doesNotHold(`${line}, which shows the workspace in ${listNames(others)}`, { names });
 }
 
-/** Checks of the names that the records of assets use. */
 export const recordChecks: readonly AssumptionCheck[] = [
   { id: 'A08', sends: 'GET /assets/', judge: judgeTags },
   { id: 'A20', sends: 'GET /assets/, the folders', judge: judgeFolderField },

@@ -15,13 +15,11 @@ import { WriteTrial } from './write-trial.ts';
 /** Longest wait for another run on this machine that writes. */
 const maxTurnWaitMs = 120_000;
 
-/** Result of the check of one assumption. */
 type AssumptionFinding = {
   /** Its number in docs/assumptions.md. */
   assumption: string;
   topic: string;
   status: Judgment['status'];
-  /** Request that the check sends. */
   request: string | null;
   detail: string;
   hint: string | null;

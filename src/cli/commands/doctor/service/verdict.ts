@@ -11,7 +11,6 @@ export type Judgment = {
   names?: NameOverrides | undefined;
 };
 
-/** How one assumption is checked. */
 export type AssumptionCheck = {
   id: string;
   /** Requests that show it, as the report names them. */
@@ -38,6 +37,5 @@ export const listNames = (names: readonly string[]) =>
         .map((name) => name.slice(0, 40))
         .join(', ');
 
-/** Type of a value, for a report. */
 export const typeName = (value: unknown) =>
   value === null ? 'null' : Array.isArray(value) ? 'an array' : value === undefined ? 'missing' : `a ${typeof value}`;

@@ -75,7 +75,6 @@ async function judgeScopes(probe: ServiceProbe): Promise<Judgment> {
   return notTried('the key reads all; only one that lacks a scope tells');
 }
 
-/** Checks of workspaces and of their embed settings. */
 export const workspaceChecks: readonly AssumptionCheck[] = [
   { id: 'A05', sends: 'GET the embed settings', judge: judgeRestriction },
   { id: 'A06', sends: 'GET the embed settings', judge: judgeAllowList },

@@ -25,10 +25,8 @@ const contentOf = ({ name }: WriteTrial) =>
 const visibleAfterMs = 1_000;
 const maxLooks = 3;
 
-/** Delays between the looks at an asset that is processed. */
 const pollDelaysMs = [300, 700, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 60_000];
 
-/** Looks again until something shows. */
 async function untilShown({ probe }: WriteTrial, look: () => Promise<boolean>): Promise<boolean> {
   for (let looks = 1; ; looks++) {
     if (await look()) return true;
@@ -276,7 +274,6 @@ async function tryFolderDeletion(trial: WriteTrial): Promise<Judgment> {
   return isGone ? holds(lines.at(-1) as string) : doesNotHold(`${lines.at(-1)}, but the tree still has the folder`);
 }
 
-/** Steps of a trial, in their order. */
 export const writeSteps: readonly WriteStep[] = [
   { id: 'A02', sends: 'POST and PATCH of own folders', perform: tryFolders },
   { id: 'A21', sends: 'POST /upload/', perform: trySession },

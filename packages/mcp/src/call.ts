@@ -30,3 +30,23 @@ export async function waitUntil(
     if (signal.aborted) end();
   });
 }
+
+/** Paces what is told of many changes. The last change is told too, though it comes right after another one. */
+export function paced(tell: () => void, intervalMs: number): { request(): void; stop(): void } {
+  let toldAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  const tellNow = () => {
+    timer = undefined;
+    toldAt = performance.now();
+    tell();
+  };
+  return {
+    request: () => {
+      if (timer) return;
+      const leftMs = toldAt + intervalMs - performance.now();
+      if (leftMs <= 0) tellNow();
+      else timer = setTimeout(tellNow, leftMs);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

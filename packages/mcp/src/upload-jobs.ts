@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Client, type DirectoryOptions, MediactlError, type UploadResult } from 'mediactl';
 import { cleanText, describeError, fitting, ToolError } from './answers.ts';
-import { type Call, waitUntil } from './call.ts';
+import { type Call, paced, waitUntil } from './call.ts';
 import { countFiles, type Roots } from './roots.ts';
 
 /** A file or directory to upload, and where to. */
@@ -20,6 +20,7 @@ type FileState = { path: string; outcome: string; uid: string | null; status: st
 
 const maxPlans = 100;
 const partBytes = 50 * 2 ** 20;
+const progressIntervalMs = 250;
 
 /** Uploads of this server. A job is a run: it ends with the server, and the same upload later goes on where it stopped. */
 export class UploadJobs {
@@ -192,18 +193,18 @@ class UploadJob {
     { signal, progress }: Call,
     { waitMs, offset = 0 }: { waitMs: number; offset?: number | undefined },
   ): Promise<Record<string, unknown>> {
-    let reportedAt = 0;
     const sum = () => [...this.#sent.values()].reduce((all, each) => all + each, 0);
     const onChange = (listener: () => void) => {
+      const reports = paced(() => progress(sum(), undefined, `${this.#files.size} files done`), progressIntervalMs);
       const notify = () => {
-        if (performance.now() - reportedAt > 250) {
-          reportedAt = performance.now();
-          progress(sum(), undefined, `${this.#files.size} files done`);
-        }
+        reports.request();
         listener();
       };
       this.#changes.on('change', notify);
-      return () => this.#changes.off('change', notify);
+      return () => {
+        reports.stop();
+        this.#changes.off('change', notify);
+      };
     };
     const endsAt = Date.now() + waitMs;
     const isDone = () => !this.isRunning || (this.#waitsUntil ?? 0) > endsAt;

@@ -54,12 +54,8 @@ export default defineConfig({
   test: {
     // `npm test` runs the first, `npm run test:ci` both.
     projects: [
-      project('quick', [
-        'test/{architecture,command,contract,unit}/**/*.test.ts',
-        'packages/*/test/**/*.test.ts',
-        ...smokeTests,
-      ]),
-      project('processes', ['test/process/**/*.test.ts'], smokeTests),
+      project('quick', ['test/{architecture,command,contract,unit}/**/*.test.ts', ...smokeTests]),
+      project('processes', ['test/process/**/*.test.ts', 'packages/*/test/**/*.test.ts'], smokeTests),
     ],
     // Some tests wait: vitest's own choice would leave a machine of two cores half idle. More would fight for them.
     maxWorkers: Math.max(3, availableParallelism() - 1),

@@ -16,7 +16,7 @@ import type { AssetFilterName, AssetFilters } from '../contract/asset-filters.ts
 import type { AssetRecord } from '../contract/types.ts';
 import { isUid, normalizeUid } from '../contract/uid.ts';
 import { Channel } from '../shared/channel.ts';
-import { startAge, systemClock } from '../shared/clock.ts';
+import { startAge } from '../shared/clock.ts';
 import { pluralize } from '../shared/figures.ts';
 import { asText } from '../shared/json-values.ts';
 import * as argument from './arguments.ts';
@@ -95,7 +95,7 @@ async function filtersOf(library: Library, query: Public.AssetQuery): Promise<As
   return filters;
 }
 
-const createFollow = ({ iterate, signalOf, warn }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
+const createFollow = ({ clock, iterate, signalOf, warn }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
   follow: (query = {}, options = {}) =>
     iterate(
       options,
@@ -105,7 +105,7 @@ const createFollow = ({ iterate, signalOf, warn }: ClientParts): Pick<AssetFunct
         const onOutage = (error: unknown) => warn(call, error instanceof Error ? error.message : String(error));
         const filters = await filtersOf(library, query);
         const scope = scopeOf(library, filters);
-        const from = { clock: systemClock, signal: signalOf(call), since, onOutage, scope };
+        const from = { clock, signal: signalOf(call), since, onOutage, scope };
         let isTold = false;
         for await (const events of followAssets(library, 'assets', filters, from)) {
           if (scope.isAll && !isTold) warn(call, allWorkspaces);
@@ -119,6 +119,7 @@ const createFollow = ({ iterate, signalOf, warn }: ClientParts): Pick<AssetFunct
 });
 
 const createWrites = ({
+  clock,
   run,
   labelOf,
   errors,
@@ -136,7 +137,7 @@ const createWrites = ({
       async ({ library, writer }) => {
         argument.assertArgument('uids', argument.validUids, uids);
         const change = await changeOf(library, wanted);
-        const readMs = startAge(systemClock);
+        const readMs = startAge(clock);
         const assets = await writer();
         const planned = new Map(call?.planned?.map((record) => [normalizeUid(record.uid), record as AssetRecord]));
         const selected = uids.map((uid) => byUid(uid, planned.get(normalizeUid(uid))));
@@ -183,7 +184,7 @@ async function changeOf(library: Library, wanted: Public.AssetChange): Promise<W
   return change;
 }
 
-const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
+const createWait = ({ clock, iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
   wait: (uids, options = {}) =>
     iterate(
       options,
@@ -195,7 +196,7 @@ const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunct
           for (const uid of uids.filter((each) => !isUid(each)))
             settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
           await waitForAssets(api.assets, uids.filter(isUid), {
-            clock: systemClock,
+            clock,
             timeoutMs,
             signal: signalOf(call),
             rateLimiterState: () => api.transport.connection.rateLimiter.state,

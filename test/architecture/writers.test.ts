@@ -71,7 +71,7 @@ it('only open-library.ts composes a library, and the command line and the packag
   expect(filesWith(/\bopenLibrary\(/).sort()).toEqual([
     'cli/context.ts', // of the commands, the page and the worker
     'client/open/open-library.ts',
-    'sdk/index.ts',
+    'sdk/open-client.ts',
   ]);
 });
 

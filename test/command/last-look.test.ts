@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/sdk/index.ts';
+import { openClient } from '../../src/sdk/open-client.ts';
 import { signIn } from '../support/browse.ts';
 import { Cli } from '../support/cli.ts';
 import { acceleratedClock } from '../support/clock.ts';
@@ -191,7 +192,8 @@ const callPackage =
   (call: (client: ReturnType<typeof createClient>) => Promise<unknown>): Way['act'] =>
   async ({ cli, url, arm }) => {
     const stateDir = join(cli.home, 'package');
-    const client = createClient({ baseUrl: url, apiKey: testKey, workspace: workspaceUid, stateDir, history: true });
+    const options = { baseUrl: url, apiKey: testKey, workspace: workspaceUid, stateDir, history: true };
+    const client = openClient(options, { profile: 'library' }, acceleratedClock({ speed: 20 }));
     onTestFinished(() => client.close());
     arm();
     return call(client).then(
@@ -388,12 +390,16 @@ it.each<[string, (library: FakeLibrary, path: string) => unknown, 'DELETE' | 'PA
 
 it('an upload that its own rate limiter makes wait creates no folder that others have created during the wait', async () => {
   const library = new FakeLibrary({ parentFields: { inRequest: 'parent_uid', inResponse: 'parent_uid' } });
-  const reset = Math.ceil(Date.now() / 1000) + 3;
-  const timer = setTimeout(() => folderCreated.meanwhile(library), 1_500);
-  onTestFinished(() => clearTimeout(timer));
+  const clock = acceleratedClock({ speed: 20 });
+  let reset: number | undefined;
+  const startWait = () => {
+    void clock.sleep(1_500).then(() => folderCreated.meanwhile(library));
+    return Math.ceil(clock.now() / 1000) + 3;
+  };
   const { url } = await startRecordingServer((received) => {
     const { headers, ...response } = library.respond(received);
-    const isSpent = Date.now() / 1000 <= reset;
+    reset ??= startWait();
+    const isSpent = clock.now() / 1000 <= reset;
     const rateLimit = {
       'x-ratelimit-limit': '1000',
       'x-ratelimit-remaining': isSpent ? '0' : '500',
@@ -403,6 +409,7 @@ it('an upload that its own rate limiter makes wait creates no folder that others
   });
   const cli = new Cli({ MEDIACTL_API_KEY: testKey, MEDIACTL_BASE_URL: url, MEDIACTL_WORKSPACE: workspaceUid });
   writeFileSync(join(cli.home, 'a.bin'), 'a');
-  expect((await cli.run(['upload', join(cli.home, 'a.bin'), '/New', '--create-folders', '--yes'])).code).toBe(0);
+  const args = ['upload', join(cli.home, 'a.bin'), '/New', '--create-folders', '--yes'];
+  expect((await cli.run(args, { clock })).code).toBe(0);
   expect(library.folders.filter(({ name }) => name === 'New')).toHaveLength(1);
 });

@@ -7,6 +7,7 @@ import {
   startChangedService,
 } from '../support/changed-service.ts';
 import { Cli } from '../support/cli.ts';
+import { acceleratedClockInProcess } from '../support/clock.ts';
 import { playbackInfos } from '../support/read-commands.ts';
 import type { RecordedRequest } from '../support/recording-server.ts';
 import { startSandbox, type TestSandbox } from '../support/sandbox.ts';
@@ -41,9 +42,13 @@ const accountOf = (url: string) => ({
   MEDIACTL_WORKSPACE: sandbox.workspace,
 });
 
+/** For waits between retries, and for what does not show; a file is still processed within two minutes. */
+const quickClock = () => acceleratedClockInProcess({ speed: 10 });
+
 async function check(change: ServiceChange, environment: Record<string, string> = {}) {
   const { url, requests } = await startChangedService(sandbox.url, change);
-  const ran = await new Cli({ ...accountOf(url), ...environment }).run(['doctor', '--service', '--json']);
+  const cli = new Cli({ ...accountOf(url), ...environment });
+  const ran = await cli.run(['doctor', '--service', '--json'], { clock: quickClock() });
   const findings: Finding[] = ran.stdout === '' ? [] : JSON.parse(ran.stdout);
   const withStatus = (wanted: string) =>
     findings.filter(({ status }) => status === wanted).map(({ assumption }) => assumption);
@@ -476,7 +481,8 @@ describe('with --write', () => {
     const before = await snapshot();
     const { url, requests } = await startChangedService(sandbox.url, change);
     const cli = new Cli(accountOf(url));
-    const { code, stdout, stderr } = await cli.run(['doctor', '--write', folder, '--yes', '--json']);
+    const args = ['doctor', '--write', folder, '--yes', '--json'];
+    const { code, stdout, stderr } = await cli.run(args, { clock: quickClock() });
     expect(await snapshot(), stderr).toEqual(before);
     expect(requests.length).toBeLessThanOrEqual(120);
     const findings: Finding[] = JSON.parse(stdout);

@@ -95,17 +95,17 @@ async function filtersOf(library: Library, query: Public.AssetQuery): Promise<As
   return filters;
 }
 
-const createFollow = ({ clock, iterate, signalOf, warn }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
+const createFollow = ({ iterate, signalOf, warn }: ClientParts): Pick<AssetFunctions, 'follow'> => ({
   follow: (query = {}, options = {}) =>
     iterate(
       options,
-      async function* ({ library }) {
+      async function* ({ api, library }) {
         argument.assertArgument('query', argument.followQuery, query);
         const { since, ...call } = options;
         const onOutage = (error: unknown) => warn(call, error instanceof Error ? error.message : String(error));
         const filters = await filtersOf(library, query);
         const scope = scopeOf(library, filters);
-        const from = { clock, signal: signalOf(call), since, onOutage, scope };
+        const from = { clock: api.transport.clock, signal: signalOf(call), since, onOutage, scope };
         let isTold = false;
         for await (const events of followAssets(library, 'assets', filters, from)) {
           if (scope.isAll && !isTold) warn(call, allWorkspaces);
@@ -119,7 +119,6 @@ const createFollow = ({ clock, iterate, signalOf, warn }: ClientParts): Pick<Ass
 });
 
 const createWrites = ({
-  clock,
   run,
   labelOf,
   errors,
@@ -134,10 +133,10 @@ const createWrites = ({
   updateAll: (uids, wanted, call) =>
     run(
       call,
-      async ({ library, writer }) => {
+      async ({ api, library, writer }) => {
         argument.assertArgument('uids', argument.validUids, uids);
         const change = await changeOf(library, wanted);
-        const readMs = startAge(clock);
+        const readMs = startAge(api.transport.clock);
         const assets = await writer();
         const planned = new Map(call?.planned?.map((record) => [normalizeUid(record.uid), record as AssetRecord]));
         const selected = uids.map((uid) => byUid(uid, planned.get(normalizeUid(uid))));
@@ -184,7 +183,7 @@ async function changeOf(library: Library, wanted: Public.AssetChange): Promise<W
   return change;
 }
 
-const createWait = ({ clock, iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
+const createWait = ({ iterate, errors, signalOf }: ClientParts): Pick<AssetFunctions, 'wait'> => ({
   wait: (uids, options = {}) =>
     iterate(
       options,
@@ -196,7 +195,7 @@ const createWait = ({ clock, iterate, errors, signalOf }: ClientParts): Pick<Ass
           for (const uid of uids.filter((each) => !isUid(each)))
             settled.push({ uid, error: errors.toPublic(usageError(`${uid} is not a uid`)) });
           await waitForAssets(api.assets, uids.filter(isUid), {
-            clock,
+            clock: api.transport.clock,
             timeoutMs,
             signal: signalOf(call),
             rateLimiterState: () => api.transport.connection.rateLimiter.state,

@@ -6,7 +6,6 @@ import type { LocalState } from '../client/open/local-state.ts';
 import type { OpenedLibrary } from '../client/open/open-library.ts';
 import type { OwnFiles } from '../client/own-files.ts';
 import { SecretRedactor } from '../client/redactor.ts';
-import type { Clock } from '../shared/clock.ts';
 import { type ArgumentSchema, assertArgument, callOptions, clientOptions } from './arguments.ts';
 import type { CallOptions, ClientOptions, Notice } from './public-types.ts';
 import { MediactlError } from './public-types.ts';
@@ -14,7 +13,6 @@ import { MediactlError } from './public-types.ts';
 /** Parts of a client that its modules share. */
 export type ClientParts = {
   options: ClientOptions;
-  clock: Clock;
   state: LocalState;
   errors: ErrorConverter;
   /** Files of mediactl itself, which are neither uploaded nor replaced. */

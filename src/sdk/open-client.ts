@@ -54,7 +54,7 @@ export function openClient(
   const command = options.userAgent ? `library (${options.userAgent})` : 'library';
   const labelOf = (summary: string) => ({ command, summary });
   const ownFiles = new OwnFiles({ state: state.directory });
-  const parts: ClientParts = { options, clock, state, errors, ownFiles, signalOf, notify, warn, openFor, labelOf, ...runner };
+  const parts: ClientParts = { options, state, errors, ownFiles, signalOf, notify, warn, openFor, labelOf, ...runner };
   const uploader = createUploader(parts);
   let closed: Promise<void> | undefined;
   return {

@@ -134,13 +134,13 @@ const replacePauseMs = 100;
 const resourceErrnos = ['ENOSPC', 'EDQUOT', 'EIO', 'EMFILE', 'ENFILE'];
 
 async function createRecursively(path: string, mode: number, isLastTry = false): Promise<void> {
+  if (await isDirectory(path)) return; // as nearly always, and cheaper than an error
   try {
     await mkdir(path, { mode });
   } catch (error) {
-    if (await isDirectory(path)) return;
+    if (await isDirectory(path)) return; // another process has created it
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || isLastTry) throw error;
-    const above = dirname(path);
-    if (!(await isDirectory(above))) await createRecursively(above, mode); // otherwise another process created it
+    await createRecursively(dirname(path), mode);
     await createRecursively(path, mode, true);
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 
 /* `sync --prune` while files are renamed, saved and edited: no asset of a file that is there goes to the trash. */
 
@@ -159,9 +159,7 @@ class Desk {
   }
 }
 
-const seeds = Array.from({ length: Number(process.env.PRUNE_SEEDS ?? 6) }, (_, at) => at + 1);
-
-it.each(seeds)(
+it.each(seedsOf({ quick: 2, ci: 6 }))(
   'no asset of a file that is there is in the trash, whatever happens meanwhile (seed %i)',
   async (seed) => {
     const random = new Random(seed);

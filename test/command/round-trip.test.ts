@@ -13,8 +13,7 @@ import { describe, expect, it } from 'vitest';
 import type { UploadRecord } from '../../src/cli/uploading/upload-record.ts';
 import { setUpCli } from '../support/cli-setup.ts';
 import { acceleratedClock } from '../support/clock.ts';
-import { isFullRun } from '../support/full-run.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { isStrict } from '../support/sandbox.ts';
 
 /*
@@ -23,9 +22,6 @@ import { isStrict } from '../support/sandbox.ts';
  */
 
 const { setup } = setUpCli();
-
-const seedCount = Number(process.env.SEEDS ?? (isFullRun ? 200 : 30));
-const firstSeed = Number(process.env.FIRST ?? 1);
 
 const names = ['a.md', 'b.md', 'ü é.md', '-dash.md', 'no extension', "it's 100% #1.md", '.hidden.md'];
 const directories = ['', 'day 1/', 'day 1/cam ü/', 'day 2/'];
@@ -155,7 +151,7 @@ const downloaded = (records: readonly { path: string; outcome: string }[]) =>
   records.flatMap(({ path, outcome }) => (outcome === 'skipped' || outcome === 'not_in_library' ? [] : [path])).sort();
 
 describe.skipIf(isStrict)('a folder that comes home', () => {
-  it.each(Array.from({ length: seedCount }, (_, n) => firstSeed + n))(
+  it.each(seedsOf({ quick: 8, ci: 30, full: 200 }))(
     'what was edited at home goes up once, and nothing else is sent or fetched (seed %i)',
     async (seed) => {
       const trip = new RoundTrip(seed);

@@ -7,6 +7,7 @@ import { plannedOutcomes } from '../../src/shared/upload-outcomes.ts';
 import { signIn } from '../support/browse.ts';
 import { testKey, workspaceUid } from '../support/fake-library.ts';
 import { has } from '../support/has.ts';
+import { seedsOf } from '../support/random.ts';
 import { type RedisServer, startRedis } from '../support/redis-server.ts';
 import {
   assetsOf,
@@ -23,15 +24,17 @@ import {
 
 type State = Awaited<ReturnType<typeof buildState>>;
 
-/** Ten states of files of these kinds. The page and the package have no sync and no --checksum. */
+/** States of files of these kinds. The page and the package have no sync and no --checksum. */
 const statesWithout = (...excluded: Kind[]) =>
-  Array.from({ length: 10 }, (_, at) => {
-    const row = generateState(
-      101 + at,
-      kindNames.filter((kind) => !excluded.includes(kind)),
-    );
-    return { ...row, isSync: false, isChecksum: false, existing: 'content' as const };
-  }).map((row) => [`seed ${row.seed}, ${row.shows.join(' ')}: ${row.kinds.join(', ')}`, row] as const);
+  seedsOf({ quick: 3, ci: 10, first: 101 })
+    .map((seed) => {
+      const row = generateState(
+        seed,
+        kindNames.filter((kind) => !excluded.includes(kind)),
+      );
+      return { ...row, isSync: false, isChecksum: false, existing: 'content' as const };
+    })
+    .map((row) => [`seed ${row.seed}, ${row.shows.join(' ')}: ${row.kinds.join(', ')}`, row] as const);
 
 /** Expects that another way to upload a state leaves the assets that the command leaves. */
 async function expectSameAssets(

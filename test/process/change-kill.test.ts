@@ -4,8 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { type StoredFields, setUpBulk } from '../support/bulk-setup.ts';
 import { Cli } from '../support/cli.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
-import { isFullRun } from '../support/full-run.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { isStrict } from '../support/sandbox.ts';
 import { changeState } from '../support/state-database.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -47,8 +46,7 @@ const titleOf = ({ seed, command, next, theirs, write, isBefore }: Case) =>
 
 const at = <T>(list: readonly T[], n: number) => list[n % list.length] as T;
 
-const seeds = Array.from({ length: isFullRun ? 6 : 1 }, (_, n) => 1 + n);
-const cases = seeds.flatMap(casesOf);
+const cases = seedsOf({ quick: 1, full: 6 }).flatMap(casesOf);
 
 /** Number of files that were deleted after their upload: the assets that commands change. */
 const assetCount = 22;

@@ -10,7 +10,7 @@ import {
 } from '../support/fake-service.ts';
 import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { mediactl } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -152,7 +152,7 @@ describe('concurrent runs', () => {
 
 describe('kill -9 and faults', () => {
   const kills = isFullRun ? 8 : 5;
-  it.each(Array.from({ length: isFullRun ? 20 : 1 }, (_, n) => 7001 + n))(
+  it.each(seedsOf({ quick: 1, full: 20, first: 7001 }))(
     `with seed %i, an upload that is killed ${kills} times creates each asset once when it is run again`,
     async (seed) => {
       const random = new Random(seed);

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { dropConnection, FakeService, handleThen } from '../support/fake-service.ts';
-import { isFullRun } from '../support/full-run.ts';
 import { writeManyFiles } from '../support/many-files.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { mediactl, mediactlCommand, startProcess } from '../support/spawn.ts';
 import { databaseFile } from '../support/state-database.ts';
 import { SyncedState, straceArguments } from '../support/synced-state.ts';
@@ -25,7 +24,7 @@ const recordsOf = (stdout: string): FileRecord[] =>
     .map((line) => JSON.parse(line));
 
 describe('power loss', { tags: 'strace' }, () => {
-  it.each(Array.from({ length: isFullRun ? 40 : 2 }, (_, n) => 9001 + n))(
+  it.each(seedsOf({ quick: 2, full: 40, first: 9001 }))(
     'with seed %i, a run after a power loss skips reported files and names each incomplete asset',
     async (seed) => {
       const random = new Random(seed);

@@ -6,8 +6,7 @@ import { blake3 } from '@napi-rs/blake-hash';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { isFullRun } from '../support/full-run.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { mediactl, mediactlCommand, type StartedProcess, startProcess } from '../support/spawn.ts';
 
 /*
@@ -117,9 +116,7 @@ async function dropFile(drop: Drop, id: string): Promise<void> {
   }
 }
 
-const seeds = isFullRun ? Array.from({ length: 40 }, (_, n) => n + 1) : [1];
-
-it.each(seeds)(
+it.each(seedsOf({ quick: 1, full: 40 }))(
   'each content that stood still in a watched directory is one complete asset though its watch is killed ten times (seed %i)',
   async (seed) => {
     const service = await FakeService.start({ shows: ['size', 'parent'] });

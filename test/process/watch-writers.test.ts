@@ -15,8 +15,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
 import { FakeService } from '../support/fake-service.ts';
-import { isFullRun } from '../support/full-run.ts';
-import { Random } from '../support/random.ts';
+import { Random, seedsOf } from '../support/random.ts';
 import { mediactl, mediactlCommand, type ProcessResult, startProcess } from '../support/spawn.ts';
 
 /*
@@ -162,10 +161,7 @@ async function runSeed(seed: number): Promise<void> {
   }
 }
 
-const seedCount = Number(process.env.SEEDS ?? (isFullRun ? 20 : 4));
-const first = Number(process.env.FIRST ?? 1);
-
 it('each byte that one of twenty writers closes is in the library, or its file is named, though the watch moves files and is killed', async () => {
-  for (let seed = first; seed < first + seedCount; seed += 4)
-    await Promise.all(Array.from({ length: Math.min(4, first + seedCount - seed) }, (_, more) => runSeed(seed + more)));
+  const seeds = seedsOf({ quick: 4, full: 20 });
+  while (seeds.length > 0) await Promise.all(seeds.splice(0, 4).map(runSeed));
 }, 900_000);

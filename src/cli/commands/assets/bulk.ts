@@ -9,13 +9,24 @@ import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import type { Collection } from '../../../contract/paths.ts';
 import { itemNouns } from '../../../contract/paths.ts';
 import { displayText, escapeControls } from '../../../shared/sanitize.ts';
+import type { CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { type IdOptions, select, selectListed } from '../../library/asset-ids.ts';
 import { LocationNames } from '../../library/name-cache.ts';
 import { describeNone } from '../../library/no-asset-error.ts';
+import { changeResult } from '../../output/outcome.ts';
 import type { Result } from '../../output/result.ts';
-import { confirmMany, limitExceeded, maxLines, truncateLines, type WriteLimit } from '../confirm-many.ts';
+import { bulkResult, toOutcomes } from '../bulk-result.ts';
+import {
+  confirmMany,
+  limitExceeded,
+  maxLines,
+  parseWriteLimit,
+  truncateLines,
+  type WriteLimit,
+} from '../confirm-many.ts';
 import { dryRunPlan } from '../dry-run.ts';
+import { type FilterOptions, parseFilters } from '../filters.ts';
 import { assetRecord } from './columns.ts';
 
 /** Selection of assets: those with the given ids or that match a glob, or all that match the filters. */
@@ -30,6 +41,18 @@ export type TargetRequest = IdOptions & {
 };
 
 export const pickOption = ['--pick', 'select the assets in the page; filters choose what it shows first'] as const;
+
+/** @throws CodedError `usage` (exit 2) if an option is invalid */
+export const parseTargets = async (
+  context: Context,
+  chosen: Pick<TargetRequest, 'verb' | 'collection' | 'ids'>,
+  { maxChanges, pick: picks, newest, anyWorkspace, ...filters }: TargetFlags,
+): Promise<TargetRequest> => ({
+  ...{ ...chosen, newest, anyWorkspace, picks, limit: parseWriteLimit(maxChanges) },
+  filters: await parseFilters(context, filters),
+});
+
+type TargetFlags = FilterOptions & IdOptions & { maxChanges?: string | undefined; pick?: true | undefined };
 
 /**
  * Returns the selected assets. If neither ids nor filters are given, the user picks an asset. `byFilter` is true if
@@ -138,14 +161,25 @@ export async function confirmBulk(
   });
 }
 
-/** Returns the only target, to show all its fields; undefined for several, for filters, and in a machine-readable format. */
-export const singleTarget = (
-  { isMachineReadable }: Context,
-  { targets, byFilter }: { targets: readonly SelectedAsset[]; byFilter: boolean },
-): SelectedAsset | undefined => (targets.length === 1 && !byFilter && !isMachineReadable ? targets[0] : undefined);
-
-/** Returns the record of the only asset that was changed. @throws its error */
-export function singleRecord(context: Context, [only]: readonly ItemResult<StoredItem, Written>[]): Promise<Result> {
-  if (!only?.value?.asset) throw only?.error;
-  return assetRecord(context, only.value.asset);
+/**
+ * Returns the result of a change: all fields of the only asset that was named, and otherwise, or in a machine-readable
+ * format, one row for each.
+ *
+ * @throws the error of the only asset
+ */
+export async function changedAssets(
+  context: Context,
+  { collection, byFilter }: { collection: Collection; byFilter: boolean },
+  results: readonly ItemResult<StoredItem, Written>[],
+  { place, ...words }: { outcome: 'moved' | 'updated'; label: string; place: string },
+): Promise<CommandOutcome> {
+  const outcomes = toOutcomes(results);
+  const [only] = results;
+  const isOne = results.length === 1 && !byFilter && !context.isMachineReadable;
+  if (isOne && !only?.value?.asset) throw only?.error;
+  const records =
+    isOne && only?.value?.asset
+      ? { result: await assetRecord(context, only.value.asset) }
+      : bulkResult(context, outcomes, { ...words, noun: collection });
+  return changeResult(context, outcomes, { verb: words.outcome, noun: itemNouns[collection], place }, records);
 }

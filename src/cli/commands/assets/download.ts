@@ -21,6 +21,7 @@ import { mediaFinder } from '../../library/transfer-ports.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, progressModes } from '../../progress/progress.ts';
 import { parseCount } from '../../settings/units.ts';
+import { noLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { pickOption, resolveTargets } from './bulk.ts';
 import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
@@ -100,8 +101,7 @@ async function selectParts(
   context: Context,
   { ids, directory, collection, filters, newest, picks }: DownloadRequest,
 ): Promise<SelectedPart[]> {
-  const limit = { count: Number.POSITIVE_INFINITY, isTyped: false };
-  const selection = { verb: 'download', collection, filters, limit, newest, picks } as const;
+  const selection = { verb: 'download', collection, filters, limit: noLimit, newest, picks } as const;
   const selectIds = async (some: readonly string[], source: string | null) => ({
     source,
     ...(await resolveTargets(context, { ...selection, ids: some })),

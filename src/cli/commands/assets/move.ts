@@ -14,10 +14,8 @@ import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-i
 import { ensureFolder } from '../../library/folder-changes.ts';
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
-import { changeResult } from '../../output/outcome.ts';
-import { bulkResult, toOutcomes } from '../bulk-result.ts';
-import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
-import { parseFilters, withFilters } from '../filters.ts';
+import { maxChangesOption } from '../confirm-many.ts';
+import { withFilters } from '../filters.ts';
 import {
   assertNamesFolder,
   createFoldersOption,
@@ -27,12 +25,12 @@ import {
   moveFolder,
 } from '../folder-change.ts';
 import {
+  changedAssets,
   confirmBulk,
   dryRunBulk,
+  parseTargets,
   pickOption,
   resolveTargets,
-  singleRecord,
-  singleTarget,
   type TargetRequest,
 } from './bulk.ts';
 
@@ -79,18 +77,8 @@ async function parseMoveRequest(
 ): Promise<MoveRequest> {
   const to = words.at(-1) ?? '';
   assertNamesFolder(to, 'mediactl mv ID... /FOLDER');
-  return {
-    verb: 'mv',
-    collection: 'assets',
-    ids: words.slice(0, -1),
-    filters: await parseFilters(context, flags),
-    limit: parseWriteLimit(flags.maxChanges),
-    newest: flags.newest,
-    anyWorkspace: flags.anyWorkspace,
-    picks: flags.pick,
-    to,
-    mayCreate: flags.createFolders ?? false,
-  };
+  const chosen = { verb: 'mv', collection: 'assets', ids: words.slice(0, -1) } as const;
+  return { ...(await parseTargets(context, chosen, flags)), to, mayCreate: flags.createFolders ?? false };
 }
 
 async function runMove(context: Context, request: MoveRequest) {
@@ -142,12 +130,8 @@ async function moveAssets(
   const change = { command: 'mv', summary: `move to ${to}`, items, ageMs };
   const toError = (error: CodedError, { name, uid }: StoredItem) => explainRefusal(error, displayText(name) || uid);
   const results = await runChange(context, change, { toError });
-  const outcomes = toOutcomes(results);
-  const records = singleTarget(context, { targets, byFilter })
-    ? { result: await singleRecord(context, results) }
-    : bulkResult(context, outcomes, { outcome: 'moved', label: `moved to ${to}`, noun: 'assets' });
-  const place = `to ${displayText(target?.path ?? '/')}`;
-  return changeResult(context, outcomes, { verb: 'moved', noun: 'asset', place }, records);
+  const words = { outcome: 'moved', label: `moved to ${to}`, place: `to ${displayText(target?.path ?? '/')}` } as const;
+  return changedAssets(context, { collection: 'assets', byFilter }, results, words);
 }
 
 /** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */

@@ -14,7 +14,7 @@ import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-i
 import { fetchFolderTree, resolveFolder } from '../../library/folders.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { bulkResult, readBackText } from '../bulk-result.ts';
-import { confirmMany, maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
+import { confirmMany, maxChangesOption } from '../confirm-many.ts';
 import {
   cannotRestore,
   deletionLines,
@@ -24,10 +24,10 @@ import {
   moveToTrash,
   readUnknown,
 } from '../deletion.ts';
-import { parseFilters, withFilters } from '../filters.ts';
+import { withFilters } from '../filters.ts';
 import { isFolderPath } from '../folder-change.ts';
 import { removeFolders } from '../folder-removal.ts';
-import { pickOption, resolveTargets, type TargetRequest } from './bulk.ts';
+import { parseTargets, pickOption, resolveTargets, type TargetRequest } from './bulk.ts';
 
 export function remove(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -72,8 +72,7 @@ async function parseRemoveRequest(
   { collection, ids: typed }: Pick<TargetRequest, 'collection' | 'ids'>,
   flags: FlagsOf<typeof addRemoveOptions>,
 ): Promise<RemoveRequest> {
-  const limit = parseWriteLimit(flags.maxChanges);
-  const filters = await parseFilters(context, flags);
+  const request = await parseTargets(context, { verb: 'rm', collection, ids: typed }, flags);
   if (typed.some(isRootPath))
     throw usageError('the top level cannot be deleted', "mediactl rm '/**', to move all assets to the trash");
   const isRecursive = flags.recursive === true;
@@ -82,12 +81,9 @@ async function parseRemoveRequest(
     throw usageError('--pick and folders cannot be used together', 'leave out one of them');
   if (isRecursive && folders.size === 0)
     throw usageError('--recursive needs a folder that exists', 'mediactl rm -r /FOLDER; a glob matches assets only');
-  if (folders.size > 0 && hasFilters(filters))
+  if (folders.size > 0 && hasFilters(request.filters))
     throw usageError('folders and filters cannot be used together', 'mediactl rm --folder /FOLDER, with the filters');
-  const ids = typed.filter((id) => !folders.has(id));
-  const { newest, anyWorkspace, pick: picks } = flags;
-  const selection = { collection, ids, filters, limit, newest, anyWorkspace, picks };
-  return { verb: 'rm', ...selection, folders: [...folders.values()], isRecursive };
+  return { ...request, ids: typed.filter((id) => !folders.has(id)), folders: [...folders.values()], isRecursive };
 }
 
 /** Returns the folders at those of the paths that lead to one. Without --recursive, an asset at the same path is meant. */

@@ -4,10 +4,10 @@ import { usageError } from '../../../client/errors.ts';
 import { type ActionWrapper, addExamples, type FlagsOf } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
-import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
-import { parseFilters, withFilters } from '../filters.ts';
+import { maxChangesOption } from '../confirm-many.ts';
+import { withFilters } from '../filters.ts';
 import { parseTagEdit, parseTagOption, tagOption } from '../tag-option.ts';
-import { pickOption } from './bulk.ts';
+import { parseTargets, pickOption } from './bulk.ts';
 import { runUpdate, type UpdateRequest } from './update.ts';
 
 export function tag(command: Command, run: ActionWrapper): void {
@@ -45,10 +45,7 @@ type TagFlags = FlagsOf<typeof addTagOptions>;
 
 async function parseTagRequest(context: Context, ids: readonly string[], flags: TagFlags): Promise<UpdateRequest> {
   const tags = parseTagChange(flags);
-  const limit = parseWriteLimit(flags.maxChanges);
-  const filters = await parseFilters(context, flags);
-  const { newest, anyWorkspace, pick: picks } = flags;
-  const targets = { verb: 'tag', collection: 'assets', ids, filters, limit, newest, anyWorkspace, picks } as const;
+  const targets = await parseTargets(context, { verb: 'tag', collection: 'assets', ids }, flags);
   return { ...targets, change: { fields: {}, tags } };
 }
 

@@ -5,7 +5,7 @@ import type { Collection } from '../../../contract/paths.ts';
 import { parseHttpUrl } from '../../../shared/http-url.ts';
 import { type ActionWrapper, addExamples } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
+import { type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress } from '../../progress/progress.ts';
 import { savedRecord, saveOne } from './save.ts';
@@ -17,22 +17,18 @@ export function thumb(command: Command, run: ActionWrapper, collection: Collecti
     .argument('[id]', idHelp)
     .option('-o, --output <file>', 'file to write; - for stdout (default: NAME.jpg)')
     .option(...newestOption)
-    .action(run((context, id, flags) => runThumb(context, { collection, id, ...flags })));
+    .action(run((context, id, { output, ...options }) => runThumb(context, { collection, id }, options, output)));
 }
 
-type ThumbRequest = {
-  collection: Collection;
-  id: string | undefined;
-  /** File for the thumbnail; `-` for stdout. By default the asset's name. */
-  output?: string | undefined;
-  newest?: boolean | undefined;
-};
-
-async function runThumb(context: Context, { collection, id, output, newest }: ThumbRequest) {
+async function runThumb(
+  context: Context,
+  chosen: { collection: Collection; id: string | undefined },
+  options: IdOptions,
+  output: string | undefined,
+) {
   const api = await context.api();
-  const request = { collection, id, purpose: 'read', needsRecord: true } as const;
-  const { uid, record } = await selectOneAsset(context, request, { newest });
-  const asset = record ?? (await api[collection].get(uid));
+  const { uid, record } = await selectOneAsset(context, { ...chosen, purpose: 'read', needsRecord: true }, options);
+  const asset = record ?? (await api[chosen.collection].get(uid));
   const url = parseHttpUrl(asset.thumbnail_url);
   if (!url)
     throw new CodedError(`asset ${uid} has no thumbnail`, {

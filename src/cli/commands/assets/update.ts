@@ -14,12 +14,11 @@ import { type ActionWrapper, addExamples, collect, type FlagsOf, parseJsonPair, 
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
 import { runChange } from '../../library/run-change.ts';
-import { changeResult, phrase } from '../../output/outcome.ts';
+import { phrase } from '../../output/outcome.ts';
 import { noResult } from '../../output/result.ts';
-import { bulkResult, toOutcomes } from '../bulk-result.ts';
-import { maxChangesOption, parseWriteLimit } from '../confirm-many.ts';
+import { maxChangesOption } from '../confirm-many.ts';
 import { parseTagField } from '../tag-option.ts';
-import { confirmBulk, dryRunBulk, resolveTargets, singleRecord, singleTarget, type TargetRequest } from './bulk.ts';
+import { changedAssets, confirmBulk, dryRunBulk, parseTargets, resolveTargets, type TargetRequest } from './bulk.ts';
 
 export function update(command: Command, run: ActionWrapper, collection: Collection): void {
   addExamples(
@@ -58,10 +57,13 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const limit = parseWriteLimit(flags.maxChanges);
-  const change = await parseChange(context, flags);
-  const { newest, anyWorkspace } = flags;
-  return { verb: 'update', collection, ids, filters: {}, limit, change, newest, anyWorkspace };
+  const { maxChanges, newest, anyWorkspace } = flags;
+  const targets = await parseTargets(
+    context,
+    { verb: 'update', collection, ids },
+    { maxChanges, newest, anyWorkspace },
+  );
+  return { ...targets, change: await parseChange(context, flags) };
 }
 
 async function parseChange(context: Context, flags: UpdateFlags): Promise<WantedChange> {
@@ -98,17 +100,8 @@ export async function runUpdate(context: Context, request: UpdateRequest) {
   const effect = items.length === 1 && only?.tags && !isIdle(only) ? { ...change, tags: only.tags } : change;
   const planned = { command: request.verb, summary: describeChange(effect), items, collection, ageMs };
   const results = await runChange(context, planned);
-  const outcomes = toOutcomes(results);
-  const records = singleTarget(context, { targets, byFilter })
-    ? { result: await singleRecord(context, results) }
-    : bulkResult(context, outcomes, { outcome: 'updated', label: 'updated', noun: collection });
-  const noun = itemNouns[collection];
-  return changeResult(
-    context,
-    outcomes,
-    { verb: 'updated', noun, place: `(${displayText(planned.summary)})` },
-    records,
-  );
+  const words = { outcome: 'updated', label: 'updated', place: `(${displayText(planned.summary)})` } as const;
+  return changedAssets(context, { collection, byFilter }, results, words);
 }
 
 /** Returns true for an item that has the tags that it is to have, and nothing else to set. */

@@ -69,11 +69,9 @@ const list: Define = (command, run) =>
     .description('Lists the folders in a folder, or at the top level. With -r, includes the folders below them.')
     .argument('[folder]', folderHelp)
     .option('-r, --recursive', 'include all folders below')
-    .action(run((context, folder, flags) => runList(context, { folder, ...flags })));
+    .action(run((context, folder, { recursive }) => runList(context, folder, recursive)));
 
-type ListFoldersRequest = { folder: string | undefined; recursive?: true | undefined };
-
-async function runList(context: Context, { folder, recursive }: ListFoldersRequest): Promise<Result> {
+async function runList(context: Context, folder: string | undefined, recursive = false): Promise<Result> {
   const { tree } = await fetchFolderTree(context);
   const top = folder === undefined || isRootPath(folder) ? undefined : await resolveFolder(context, tree, folder);
   const level = top ? top.children : tree.roots;

@@ -33,28 +33,19 @@ export const list: Define = (command, run) =>
     .option(...queueOption)
     .option('--finished', 'list finished uploads')
     .option('--limit <number>', `maximum number of uploads (${tableLimit} in a table)`)
-    .action(run((context, flags) => runList(context, parseListRequest(context, flags))));
-
-type QueueListFlags = { queue?: string | undefined; finished?: boolean | undefined; limit?: string | undefined };
-
-/** @throws CodedError `usage` (exit 2) */
-const parseListRequest = (context: Context, { queue, finished = false, limit }: QueueListFlags): QueueListRequest => ({
-  address: resolveQueue(context, queue),
-  finished,
-  limit: parseOptionalCount('--limit', limit, 1),
-});
-
-type QueueListRequest = {
-  address: QueueAddress;
-  /** True to list the finished uploads instead of the unfinished ones. */
-  finished: boolean;
-  /** Maximum number of uploads. Default: `tableLimit` in a table, all in other formats. */
-  limit: number | undefined;
-};
+    .action(
+      run((context, { queue, finished = false, limit }) =>
+        runList(context, resolveQueue(context, queue), finished, parseOptionalCount('--limit', limit, 1)),
+      ),
+    );
 
 /** Lists uploads of a queue as they are read: by state, then by root, oldest first. */
-async function runList(context: Context, request: QueueListRequest): Promise<ListResult> {
-  const { address, finished, limit = context.isHumanOutput ? tableLimit : Number.POSITIVE_INFINITY } = request;
+async function runList(
+  context: Context,
+  address: QueueAddress,
+  finished: boolean,
+  limit = context.isHumanOutput ? tableLimit : Number.POSITIVE_INFINITY,
+): Promise<ListResult> {
   const client = await openQueue(context, address, 'read');
   await reportState(context, client);
   const states: readonly JobState[] = finished ? ['completed'] : unfinishedStates;

@@ -15,20 +15,13 @@ export const watch: Define = (command, run) =>
     .option(...queueOption)
     .option('-v, --verbose', 'list every file, not only those that failed')
     .addOption(new Option('--progress <mode>', 'how to show progress').choices(progressModes).default('auto' as const))
-    .action(run((context, flags) => runWatch(context, parseWatchRequest(context, flags))));
+    .action(
+      run((context, { queue, progress, verbose = false }) =>
+        runWatch(context, resolveQueue(context, queue), progress, verbose),
+      ),
+    );
 
-type WatchRequest = { address: QueueAddress; mode: ProgressMode; verbose: boolean };
-
-type WatchFlags = { queue?: string | undefined; progress: ProgressMode; verbose?: boolean | undefined };
-
-/** @throws CodedError `usage` (exit 2) if no queue is configured */
-const parseWatchRequest = (context: Context, { queue, progress, verbose = false }: WatchFlags): WatchRequest => ({
-  address: resolveQueue(context, queue),
-  mode: progress,
-  verbose,
-});
-
-async function runWatch(context: Context, { address, mode, verbose }: WatchRequest) {
+async function runWatch(context: Context, address: QueueAddress, mode: ProgressMode, verbose: boolean) {
   const { clock, signal } = context;
   const client = await openQueue(context, address, 'read');
   await warnOfQueueState(context, client);

@@ -51,7 +51,6 @@ export class Connection {
     return openConnections({ timeout: connectTimeoutMs, lookup }, this.#options.proxy, this.#options.wrapFirstRequest);
   }
 
-  /** Returns the proxy of requests to a URL, unless NO_PROXY lists its host. */
   proxyOf(url: URL): URL | undefined {
     return proxyOf(url, this.#options.proxy);
   }

@@ -2,6 +2,7 @@ import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
+import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 import type { ProxySettings } from './proxy.ts';
 
 export type Connections = {
@@ -29,20 +30,15 @@ export async function openConnections(
       isCompiled = true;
       return answer;
     },
-    close: () => withinGrace(dispatcher.destroy()),
+    close: () =>
+      withTimeout(closeGraceMs, () => dispatcher.destroy()).catch((error) => {
+        if (!(error instanceof TimeoutError)) throw error;
+      }),
   };
 }
 
+/** Time for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
 const closeGraceMs = 300;
-
-/** Waits a moment for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
-async function withinGrace(closed: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const grace = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, closeGraceMs);
-  });
-  await Promise.race([closed, grace]).finally(() => clearTimeout(timer));
-}
 
 async function openDispatcher(connect: ConnectOptions, proxy?: ProxySettings): Promise<Dispatcher> {
   const options = { connect, keepAliveTimeout: 20_000 };

@@ -26,7 +26,7 @@ function proxyUrl(name: string, value = ''): string {
   return url.href;
 }
 
-/** Returns the proxy of requests to a URL, unless NO_PROXY lists its host. */
+/** Returns the proxy that requests to a URL go through, unless NO_PROXY lists its host, which is not looked at. */
 export function proxyOf({ protocol }: URL, { httpProxy, httpsProxy }: ProxySettings = {}): URL | undefined {
   const proxy = protocol === 'https:' ? (httpsProxy ?? httpProxy) : httpProxy;
   return proxy === undefined ? undefined : new URL(proxy);

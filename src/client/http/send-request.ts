@@ -84,7 +84,7 @@ export async function sendRequest(connection: Connection, request: OutgoingReque
   }
 }
 
-/** Aborts a request with the signal of its caller, or when its response is not complete in time. */
+/** Aborts a request with the signal of its caller, at once or after a grace, or when its response is not complete in time. */
 class Deadline {
   // One controller with a listener, because `AbortSignal.any()` is slow.
   readonly #controller = new AbortController();
@@ -95,9 +95,14 @@ class Deadline {
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor({ signal, idleTimeoutMs, url }: OutgoingRequest) {
+  constructor({ call: { abortGraceMs }, signal, idleTimeoutMs, url }: OutgoingRequest) {
     this.#caller = signal;
-    this.#abort = () => this.#controller.abort(signal?.reason);
+    const abort = () => this.#controller.abort(signal?.reason);
+    // The timer of a grace does not keep the process running.
+    this.#abort =
+      abortGraceMs === undefined
+        ? abort
+        : () => AbortSignal.timeout(abortGraceMs).addEventListener('abort', abort, { once: true });
     this.#timeoutMs = responseTimeoutFactor * idleTimeoutMs;
     this.#origin = url.origin;
     if (!signal) return;

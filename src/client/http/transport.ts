@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { paths } from '../../contract/paths.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { retryUntil } from '../../shared/retry.ts';
@@ -97,28 +96,12 @@ export class Transport {
       const isAbsent = isRefusal(error) && !this.connection.hasConnected;
       return ++failures < maxAttempts && !isAbsent ? rateLimiter.retryDelayMs(failures - 1, error) : undefined;
     };
-    return this.retry(attempt, delayAfter, call.signal);
-  }
-
-  /**
-   * Runs `work` until it resolves. Waits between attempts, and tells the observer so.
-   *
-   * @param delayAfter returns the delay after a failure, usually from `ClientRateLimiter.retryDelayMs`, or undefined to give up
-   * @throws the last failure if it cannot be retried
-   */
-  retry<T>(
-    work: () => Promise<T>,
-    delayAfter: (error: CodedError) => number | undefined,
-    signal?: AbortSignal,
-  ): Promise<T> {
-    let failure: CodedError;
-    return retryUntil(undefined, work, {
-      clock: { sleep: (delayMs) => this.#wait(delayMs, failure, signal) },
-      delayAfter: (error) => {
-        if (this.connection.closeController.signal.aborted) return undefined;
-        if (!isRetryable(error)) return undefined;
-        failure = error;
-        return delayAfter(error);
+    return retryUntil(undefined, attempt, {
+      delayAfter: async (error) => {
+        if (this.connection.closeController.signal.aborted || !isRetryable(error)) return undefined;
+        const delayMs = delayAfter(error);
+        if (delayMs !== undefined) await this.#wait(delayMs, error, call.signal);
+        return delayMs && 0; // it has waited
       },
     });
   }
@@ -197,7 +180,6 @@ export class Transport {
     if (isCounted) await rateLimiter.acquire(this.#lane, signal ?? closeController.signal, waiting);
     const startedAt = this.clock.now();
     let response: ReceivedResponse;
-    const late = signal && call.abortGraceMs ? delayAbort(signal, call.abortGraceMs) : undefined;
     try {
       if (isCounted && !isRead(call.method)) {
         look?.assertCurrent();
@@ -206,14 +188,11 @@ export class Transport {
       trace?.(`> ${call.method} ${url.href}${headerLines(headers)}`);
       onRequest?.();
       const idleTimeoutMs = call.idleTimeoutMs ?? requestTimeoutMs;
-      const sending = { call, url, headers, idleTimeoutMs, signal: late?.signal ?? signal, clock: this.clock };
-      response = await sendRequest(this.connection, sending);
+      response = await sendRequest(this.connection, { call, url, headers, idleTimeoutMs, signal, clock: this.clock });
     } catch (error) {
       trace?.(`! ${call.method} ${url.pathname} ${(error as Error).message}`);
       if (isCounted) rateLimiter.onAbandoned();
       throw error;
-    } finally {
-      late?.release();
     }
     const rateLimit = readRateLimit(response.headers, response.receivedAt);
     this.connection.rateLimit = rateLimit ?? this.connection.rateLimit;
@@ -260,13 +239,3 @@ const headerLines = (headers: ResponseHeaders) =>
   Object.entries(headers)
     .map(([name, value]) => `\n    ${name}: ${value}`)
     .join('');
-
-/** Returns a signal that aborts some time after another. Its timer does not keep the process running. */
-function delayAbort(signal: AbortSignal, delayMs: number): { signal: AbortSignal; release(): void } {
-  const late = new AbortController();
-  const onAbort = () =>
-    AbortSignal.timeout(delayMs).addEventListener('abort', () => late.abort(signal.reason), { once: true });
-  setMaxListeners(0, signal); // as many listeners as requests
-  signal.addEventListener('abort', onAbort, { once: true });
-  return { signal: late.signal, release: () => signal.removeEventListener('abort', onAbort) };
-}

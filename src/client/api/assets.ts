@@ -60,15 +60,19 @@ function refusedFilter(thrown: unknown, filters: AssetFilters): CodedError | und
 /** Filters of a list that is not of one folder: that of a folder is read by `FolderReader`. */
 export type ListFilters = AssetFilters & { parent?: undefined };
 
-/** Client of the videos and assets endpoints (§4), which are the same for both collections. */
-export class AssetsApi extends Resource {
+/**
+ * Client of the videos and assets endpoints (§4), which are the same for both collections.
+ *
+ * @template Filters those of its lists
+ */
+export class AssetsApi<Filters extends AssetFilters = ListFilters> extends Resource {
   readonly #collection: Collection;
-  protected readonly ports: ListPorts;
+  readonly #ports: ListPorts;
 
   constructor(transport: Transport, names: NameOverrides, collection: Collection = 'assets', ports: ListPorts = {}) {
     super(transport, names);
     this.#collection = collection;
-    this.ports = ports;
+    this.#ports = ports;
   }
 
   /**
@@ -76,14 +80,10 @@ export class AssetsApi extends Resource {
    *   (exit 6) if a listed asset shows another workspace than that of `parent`; `usage` too for a value that the service
    *   refuses and that no known service has
    */
-  page(filters: ListFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
-    return this.fetchPage(filters, limit, offset);
-  }
-
-  protected async fetchPage(filters: AssetFilters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
+  async page(filters: Filters, limit: number, offset: number): Promise<PageEnvelope<AssetRecord>> {
     if (filters.tag?.includes(','))
       throw usageError(`a list cannot be filtered by several tags: ${filters.tag}`, 'give one of them');
-    const workspace = filters.parent === undefined ? undefined : await this.ports.findParentWorkspace?.();
+    const workspace = filters.parent === undefined ? undefined : await this.#ports.findParentWorkspace?.();
     const query = { ...filters, limit, offset };
     const body = await this.read(paths.collection(this.#collection), this.#read, query).catch((thrown: unknown) => {
       throw refusedFilter(thrown, filters) ?? thrown;
@@ -101,14 +101,10 @@ export class AssetsApi extends Resource {
     });
   }
 
-  list(filters: ListFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
-    return this.fetchList(filters, window);
-  }
-
-  protected fetchList(filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
+  list(filters: Filters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
     return fetchPages(
-      (limit, offset) => this.fetchPage(filters, limit, offset),
-      { onGap: this.ports.onGap, ...window },
+      (limit, offset) => this.page(filters, limit, offset),
+      { onGap: this.#ports.onGap, ...window },
       this.names,
       // Fetch fewer pages at once when few requests remain in the rate limit window, so that a 429 stops one request
       // instead of eight.
@@ -120,15 +116,11 @@ export class AssetsApi extends Resource {
    * Lists what the searches for a name find, each asset once, or everything for a name that cannot be searched for. Their
    * names are to be compared with `normalizeName`.
    */
-  listNamed(name: string, filters: ListFilters = {}, window: ListWindow = {}): AsyncGenerator<AssetRecord[]> {
-    return this.fetchNamed(name, filters, window);
-  }
-
-  protected async *fetchNamed(name: string, filters: AssetFilters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
+  async *listNamed(name: string, filters: Filters, window: ListWindow): AsyncGenerator<AssetRecord[]> {
     const listed = new Set<string>();
     const searches = searchesFor(name);
     for (const search of searches.length > 0 ? searches : [{}])
-      for await (const page of this.fetchList({ ...filters, ...search }, window)) {
+      for await (const page of this.list({ ...filters, ...search }, window)) {
         yield page.filter(({ uid }) => !listed.has(uid));
         for (const { uid } of page) listed.add(uid);
       }

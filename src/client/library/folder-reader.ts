@@ -59,12 +59,12 @@ export class FolderReader {
     offset: number,
     collection?: Collection,
   ): Promise<PageEnvelope<AssetRecord>> {
-    return this.#lists(collection).pageOf(filters, limit, offset);
+    return this.#lists(collection).page(filters, limit, offset);
   }
 
   /** Yields the pages of a list as the service sends it, of a folder or of all. */
   list(filters: AssetFilters, window: ListWindow, collection?: Collection): AsyncGenerator<AssetRecord[]> {
-    return this.#lists(collection).listOf(filters, window);
+    return this.#lists(collection).list(filters, window);
   }
 
   /**
@@ -167,7 +167,7 @@ export class FolderReader {
       isFirst = false;
       if (!isSearchedFor) continue;
       const listed = new Set(found.map(({ uid }) => uid));
-      for await (const named of this.#lists().namedOf(name, inFolder, {}))
+      for await (const named of this.#lists().listNamed(name, inFolder, {}))
         found.push(...named.filter((asset) => accepts(asset) && !listed.has(asset.uid)));
       if (found.length > 0) break;
     }
@@ -254,7 +254,7 @@ export class FolderReader {
   async #isListedAbove(parent: string, found: readonly AssetRecord[], { asset, folder }: FoundBelow): Promise<boolean> {
     const isSame = ({ uid }: AssetRecord) => isSameUid(uid, asset.uid);
     const searchIn = async (place: string) => {
-      const pages = this.#lists().namedOf(asText(asset.name) ?? '', { parent: place }, {});
+      const pages = this.#lists().listNamed(asText(asset.name) ?? '', { parent: place }, {});
       for await (const page of pages) if (page.some(isSame)) return true;
       return false;
     };
@@ -272,7 +272,7 @@ export type FolderContent = 'empty' | 'assets' | 'unknown';
 /** Looks for assets in a folder, with one request. */
 export async function lookInto(api: Api, parent: string): Promise<FolderContent> {
   try {
-    return itemsOf(await api.resource(FolderLists).pageOf({ parent }, 1, 0)).length > 0 ? 'assets' : 'empty';
+    return itemsOf(await api.resource(FolderLists).page({ parent }, 1, 0)).length > 0 ? 'assets' : 'empty';
   } catch (thrown) {
     if (!isListRefused(thrown)) throw thrown;
     return 'unknown';

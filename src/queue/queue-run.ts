@@ -5,7 +5,7 @@ import { asCodedError, CodedError, endsTheRun } from '../client/errors.ts';
 import { type BatchRun, endOf, type RunResult } from '../client/upload/batch/batch-uploader.ts';
 import { followFiles } from '../client/upload/batch/follow-files.ts';
 import { decideFiles, emptyPlan, type FollowedFile } from '../client/upload/batch/plan.ts';
-import { ReadyWatch, reportFailedBefore } from '../client/upload/batch/ready-watch.ts';
+import { ReadyWatch } from '../client/upload/batch/ready-watch.ts';
 import type { UploadPorts } from '../client/upload/batch/upload-ports.ts';
 import { type Candidates, Decider } from '../client/upload/decide/decide.ts';
 import { saveRecords } from '../client/upload/decide/decision.ts';
@@ -66,11 +66,9 @@ export class QueueRun implements BatchRun {
   readonly #contentTypes = loadContentTypes();
   readonly #plan = emptyPlan();
   readonly #decider: Decider;
-  readonly #readyWatch: ReadyWatch | undefined;
+  readonly #readyWatch: ReadyWatch;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
-  /** Files that were uploaded before, and whose processing had failed. */
-  readonly #failedBefore: FileOutcome[] = [];
   /** Names of roots that the store has recorded. */
   readonly #recordedRoots = new Set<string>();
   #stopReason: CodedError | undefined;
@@ -84,7 +82,6 @@ export class QueueRun implements BatchRun {
     this.#deps = deps;
     // The unfinished uploads of this machine are not those of the workers.
     this.#decider = new Decider(options, { ...deps, store: undefined }, false);
-    if (options.timeoutMs === undefined) return;
     this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
       onResult: (outcome) => this.#outcomes.push(outcome),
       onFailed: (error) => this.#stopIfFatal(error),
@@ -101,12 +98,8 @@ export class QueueRun implements BatchRun {
 
   async #run(candidates: Candidates): Promise<void> {
     const queueAll = () => this.#deps.wrapQueueing(() => this.#queueAll(candidates));
-    if (this.#readyWatch) return this.#readyWatch.runWhile(() => this.#followWhile(queueAll));
-    await queueAll();
-    await reportFailedBefore(this.#deps, this.#failedBefore, {
-      onResult: (outcome) => this.#outcomes.push(outcome),
-      onFailed: (error) => this.#stopIfFatal(error),
-    });
+    const isWaiting = this.#options.timeoutMs !== undefined;
+    await this.#readyWatch.runWhile(isWaiting ? () => this.#followWhile(queueAll) : queueAll);
   }
 
   /** Reports the outcome of each queued file, while `queueAll` runs and until all files have one. */
@@ -356,9 +349,7 @@ export class QueueRun implements BatchRun {
   #reportOrWatch(outcome: FileOutcome): void {
     const { uploaded, error } = outcome;
     if (uploaded && !error) void this.#deps.onUploaded?.(uploaded.assetUid).catch(() => {}); // @last is optional
-    if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
-    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
-    else this.#outcomes.push(outcome);
+    this.#readyWatch.add(outcome);
   }
 }
 

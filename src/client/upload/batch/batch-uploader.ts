@@ -22,7 +22,7 @@ import {
   type UploadFile,
 } from '../sources/upload-file.ts';
 import { countFiles, decideFiles, emptyPlan, type FollowedFile, keptResult, type Plan } from './plan.ts';
-import type { ReadyWatch } from './ready-watch.ts';
+import { ReadyWatch } from './ready-watch.ts';
 import type { UploadPorts } from './upload-ports.ts';
 
 /** An upload run, carried out by this process or by the workers of a queue. */
@@ -59,7 +59,7 @@ export class BatchUploader implements BatchRun {
   readonly #outcomes = new Channel<FileOutcome>();
   readonly #plan = emptyPlan();
   readonly #watch: { onSent(): void } | undefined;
-  #readyWatch: ReadyWatch | undefined;
+  readonly #readyWatch: ReadyWatch;
   /** True if the run has several files. */
   #isBatch = false;
   #stopReason: CodedError | undefined;
@@ -71,8 +71,6 @@ export class BatchUploader implements BatchRun {
   readonly #lateFollowed: FollowedFile[] = [];
   readonly #ageMs: () => number;
   readonly #firstCreation = new FirstCreation();
-  /** Files that were uploaded before, and whose processing had failed. */
-  readonly #failedBefore: FileOutcome[] = [];
   #contentType: ContentTypeOf = () => undefined;
   #remaining = 0;
 
@@ -86,6 +84,10 @@ export class BatchUploader implements BatchRun {
     this.#watch = watch;
     this.#decider = new Decider(options, deps);
     this.#ageMs = startAge(deps.api.transport.clock);
+    this.#readyWatch = new ReadyWatch(deps, options.timeoutMs, {
+      onResult: (outcome) => this.#report(outcome),
+      onFailed: (error) => this.#stopIfFatal(error),
+    });
   }
 
   outcomes(candidates: Candidates): AsyncGenerator<FileOutcome[]> {
@@ -103,19 +105,8 @@ export class BatchUploader implements BatchRun {
         if (error.kind !== 'state' && !isPlannedStop(error)) throw thrown;
         this.#stopReason ??= error; // outcomes collected so far are still reported
       });
-    const { timeoutMs } = this.#options;
     await this.#lookAtMoved(this.#deps.onEvent);
-    if (timeoutMs === undefined) {
-      await send();
-      await this.#reportFailedBefore();
-    } else {
-      const { ReadyWatch } = await import('./ready-watch.ts');
-      this.#readyWatch = new ReadyWatch(this.#deps, timeoutMs, {
-        onResult: (outcome) => this.#report(outcome),
-        onFailed: (error) => this.#stopIfFatal(error),
-      });
-      await this.#readyWatch.runWhile(send);
-    }
+    await this.#readyWatch.runWhile(send);
     await Promise.all(this.#moving);
     await this.#lookAtMoved();
   }
@@ -127,7 +118,7 @@ export class BatchUploader implements BatchRun {
 
   async #planAndUpload(candidates: Candidates): Promise<void> {
     this.#contentType = await loadContentTypes();
-    const onKept = (kept: FileOutcome) => this.#reportOrWatch(kept);
+    const onKept = (kept: FileOutcome) => this.#readyWatch.add(kept);
     const { signal } = this.#deps;
     const { files, followed, records } = await decideFiles(
       candidates,
@@ -166,7 +157,7 @@ export class BatchUploader implements BatchRun {
     for (const outcome of outcomes) {
       this.#stopIfFatal(outcome.error);
       this.#emitFinished(outcome);
-      this.#reportOrWatch(outcome);
+      this.#readyWatch.add(outcome);
     }
     return toSend;
   }
@@ -238,7 +229,7 @@ export class BatchUploader implements BatchRun {
       .then((receiptError) => {
         outcome.error ??= receiptError;
         this.#stopIfFatal(receiptError);
-        this.#reportOrWatch(outcome);
+        this.#readyWatch.add(outcome);
       })
       .finally(() => this.#persisting.delete(reported));
     this.#persisting.add(reported);
@@ -262,7 +253,7 @@ export class BatchUploader implements BatchRun {
       this.#stopIfFatal(outcome.error);
     }
     this.#emitFinished(outcome);
-    this.#reportOrWatch(outcome);
+    this.#readyWatch.add(outcome);
   }
 
   /** Completes the outcome of a kept file, unless its asset is to be changed at the end of the run. */
@@ -344,14 +335,6 @@ export class BatchUploader implements BatchRun {
     return decision;
   }
 
-  /** Hands a complete upload to the ready watch, if there is one; reports every other outcome at once. */
-  #reportOrWatch(outcome: FileOutcome): void {
-    const { uploaded, error } = outcome;
-    if (this.#readyWatch && uploaded && !error) this.#readyWatch.add(outcome);
-    else if (uploaded?.state === 'failed' && !error) this.#failedBefore.push(outcome);
-    else this.#report(outcome);
-  }
-
   /** Reports an outcome; with a mover, once its file was moved. */
   #report(outcome: FileOutcome): void {
     const { mover } = this.#deps;
@@ -365,15 +348,6 @@ export class BatchUploader implements BatchRun {
       this.#moving.delete(moving);
     });
     this.#moving.add(moving);
-  }
-
-  async #reportFailedBefore(): Promise<void> {
-    if (this.#failedBefore.length === 0) return;
-    const { reportFailedBefore } = await import('./ready-watch.ts');
-    await reportFailedBefore(this.#deps, this.#failedBefore, {
-      onResult: (outcome) => this.#report(outcome),
-      onFailed: (error) => this.#stopIfFatal(error),
-    });
   }
 }
 

@@ -16,45 +16,33 @@ type ReadyListeners = {
 };
 
 /**
- * Reports files that were uploaded before, and whose processing had failed when an asset was last read. Reads each asset
- * once more, since the service may have processed it again: it is reported without an error if it is not failed now.
+ * Reports the files of a run. Polls the assets of finished uploads while other files are still being sent; without a
+ * timeout, only reads once more, at the end, those that were uploaded before and whose processing had failed, since the
+ * service may have processed them again.
  */
-export async function reportFailedBefore(
-  deps: SessionPorts,
-  outcomes: readonly FileOutcome[],
-  listeners: ReadyListeners,
-) {
-  if (outcomes.length === 0) return;
-  const watch = new ReadyWatch(deps, 0, {
-    ...listeners,
-    onResult: ({ error, ...outcome }) =>
-      listeners.onResult(error && error.explanation.code !== 'still_processing' ? { ...outcome, error } : outcome),
-  });
-  for (const outcome of outcomes) watch.add(outcome);
-  await watch.runWhile(async () => {});
-}
-
-/** Polls the assets of finished uploads while other files are still being sent. */
 export class ReadyWatch {
   readonly #deps: SessionPorts;
-  readonly #timeoutMs: number;
+  readonly #timeoutMs: number | undefined;
   readonly #listeners: ReadyListeners;
   /** Maps an asset uid to the files to report. Files with the same content can share an asset. */
   readonly #waiting = new Map<string, FileOutcome[]>();
   readonly #receiptWrites: Promise<void>[] = [];
   #added: string[] = [];
 
-  constructor(deps: SessionPorts, timeoutMs: number, listeners: ReadyListeners) {
+  constructor(deps: SessionPorts, timeoutMs: number | undefined, listeners: ReadyListeners) {
     this.#deps = deps;
     this.#timeoutMs = timeoutMs;
     this.#listeners = listeners;
   }
 
-  /** Adds a complete upload. Reports it at once if its asset is already known to be ready. */
+  /** Adds an outcome. Reports it at once unless its asset is to be read. */
   add(outcome: FileOutcome): void {
-    const { assetUid = '', state } = outcome.uploaded ?? {};
+    const { uploaded, error } = outcome;
+    const { assetUid = '', state } = uploaded ?? {};
+    const isRead = uploaded && !error && (this.#timeoutMs !== undefined || state === 'failed');
     const others = this.#waiting.get(assetUid);
-    if (state === 'ready') this.#listeners.onResult({ ...outcome, status: 'ready' });
+    if (!isRead) this.#listeners.onResult(outcome);
+    else if (state === 'ready') this.#listeners.onResult({ ...outcome, status: 'ready' });
     else if (others) others.push(outcome);
     else {
       this.#waiting.set(assetUid, [outcome]);
@@ -64,6 +52,13 @@ export class ReadyWatch {
 
   /** Polls the added assets while `work` runs. Resolves once `work` is done and all files are reported. */
   async runWhile(work: () => Promise<void>): Promise<void> {
+    if (this.#timeoutMs === undefined) {
+      await work();
+      if (this.#waiting.size > 0) await this.#pollWhile(async () => {});
+    } else await this.#pollWhile(work);
+  }
+
+  async #pollWhile(work: () => Promise<void>): Promise<void> {
     const failed = new AbortController();
     const done = work().catch((error) => {
       failed.abort(error); // stops polling
@@ -92,7 +87,7 @@ export class ReadyWatch {
     await waitForIncoming(assets, incoming, {
       clock,
       signal,
-      timeoutMs: this.#timeoutMs,
+      timeoutMs: this.#timeoutMs ?? 0,
       rateLimiterState: () => api.transport.connection.rateLimiter.state,
       onStatus: ({ uid }, status) => {
         const [outcome] = this.#waiting.get(uid) ?? [];
@@ -108,8 +103,12 @@ export class ReadyWatch {
     const { onResult, onFailed } = this.#listeners;
     const saved = this.#deps.receipts?.saveProcessingResult(uid, found);
     if (saved) this.#receiptWrites.push(saved.catch((error) => onFailed(asCodedError(error))));
-    const result = found instanceof CodedError ? { error: found } : { status: asText(found.status) };
+    const isReadOnce = this.#timeoutMs === undefined && isStillProcessing(found);
+    const result = found instanceof CodedError ? !isReadOnce && { error: found } : { status: asText(found.status) };
     for (const outcome of this.#waiting.get(uid) ?? []) onResult({ ...outcome, ...result });
     this.#waiting.delete(uid);
   }
 }
+
+const isStillProcessing = (found: AssetRecord | CodedError) =>
+  found instanceof CodedError && found.explanation.code === 'still_processing';

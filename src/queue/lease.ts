@@ -1,5 +1,5 @@
 import { CodedError } from '../client/errors.ts';
-import type { Clock } from '../shared/clock.ts';
+import { type Clock, startAge } from '../shared/clock.ts';
 
 /**
  * Expiring lock that a worker holds on one file and renews by heartbeat. Check it before every send or write,
@@ -12,17 +12,18 @@ export class Lease {
   readonly #aborter = new AbortController();
   /** Aborts when the lease is lost. */
   readonly signal = this.#aborter.signal;
-  #renewedAt: { wall: number; steady: number };
+  /** Returns the time since the last heartbeat, by the wall clock, too, which shows that the machine was suspended. */
+  #ageMs: () => number;
 
   constructor(clock: Clock, leaseMs: number, path: string) {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.#path = path;
-    this.#renewedAt = this.#now();
+    this.#ageMs = startAge(clock);
   }
 
   renew(): void {
-    this.#renewedAt = this.#now();
+    this.#ageMs = startAge(this.#clock);
   }
 
   /** Ends the lease. @returns the error with which its signal aborts */
@@ -39,13 +40,6 @@ export class Lease {
   }
 
   get isHeld(): boolean {
-    const now = this.#now();
-    // The wall clock shows that the machine was suspended; the monotonic clock is immune to clock changes.
-    const elapsedMs = Math.max(now.wall - this.#renewedAt.wall, now.steady - this.#renewedAt.steady);
-    return !this.signal.aborted && elapsedMs < this.#leaseMs;
-  }
-
-  #now() {
-    return { wall: this.#clock.now(), steady: performance.now() };
+    return !this.signal.aborted && this.#ageMs() < this.#leaseMs;
   }
 }

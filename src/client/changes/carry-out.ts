@@ -166,7 +166,7 @@ async function carryOutItem(run: ItemRun, item: StoredItem): Promise<Written> {
     const failure = asCodedError(thrown);
     const error = hooks.toError?.(failure, item) ?? failure;
     const state = stateAfter(failure, attempt, item);
-    const isGone = failure.kind === 'notFound' && !failure.explanation.isUnattributed;
+    const isGone = failure.kind === 'notFound';
     if (item.after === null) await updateReceipts(item, isGone || state === 'unknown' ? 'gone' : 'kept');
     else if (isGone) await updateReceipts(item, 'gone');
     // An error that ends the run is not the error of this item, which a resume retries.

@@ -2,13 +2,13 @@ import type { AssetRecord } from '../../contract/types.ts';
 import type { JsonObject } from '../../shared/json-values.ts';
 import type { Api } from '../api/api.ts';
 import type { AssetsApi } from '../api/assets.ts';
-import { CodedError } from '../errors.ts';
+import { CodedError, ignoreNotFound } from '../errors.ts';
 import type { FolderLookup } from '../library/folder-lookup.ts';
 import { type FolderNode, folderValuesOf, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import type { FetchedTree } from '../library/library.ts';
 import type { StoredItem } from './change-item.ts';
 import { isEmptyEdit, tagsUnknown } from './tag-change.ts';
-import { changedMeanwhile, compareFields, getIfExists } from './three-way.ts';
+import { changedMeanwhile, compareFields } from './three-way.ts';
 
 /** The workspace whose folders a change concerns. */
 export type FolderAccess = {
@@ -111,7 +111,7 @@ async function readItem(
   folders: FolderAccess,
   { kind, uid }: Pick<StoredItem, 'kind' | 'uid'>,
 ): Promise<ItemNow> {
-  if (kind === 'asset') return { asset: await getIfExists(api.assets, uid) };
+  if (kind === 'asset') return { asset: await api.assets.get(uid).catch(ignoreNotFound) };
   return { folder: (await folders.fetchTree(api)).find(uid) };
 }
 

@@ -3,7 +3,7 @@ import type { AssetRecord } from '../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../contract/uid.ts';
 import { asText } from '../../shared/json-values.ts';
 import { maxPageSize } from '../api/pagination.ts';
-import { CodedError } from '../errors.ts';
+import { CodedError, ignoreNotFound } from '../errors.ts';
 import type { FolderNode } from '../library/folder-tree.ts';
 import type { Library } from '../library/library.ts';
 import { type ItemResult, runEach, sampleOf } from '../run-each.ts';
@@ -182,14 +182,8 @@ class DeletionReader {
   /** Returns the name of an asset that the service still shows; undefined if it is gone. */
   async #get({ uid, name }: StoredItem): Promise<string | undefined> {
     const { library, collection = 'assets' } = this.#deps;
-    try {
-      const asset = await library.api[collection].get(uid);
-      return asText(asset.name) ?? name ?? '';
-    } catch (thrown) {
-      const { status = 0, isUnattributed } = thrown instanceof CodedError ? thrown.explanation : {};
-      if ([404, 410].includes(status) && !isUnattributed) return undefined;
-      throw thrown;
-    }
+    const asset = await library.api[collection].get(uid).catch(ignoreNotFound);
+    return asset && (asText(asset.name) ?? name ?? '');
   }
 
   /** Returns true if a search for the name of an asset, or the newest assets, list it. */

@@ -3,7 +3,7 @@ import { normalizeUid } from '../../contract/uid.ts';
 import type { JsonObject } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { maxPageSize } from '../api/pagination.ts';
-import { asCodedError, CodedError, type Explanation, endsTheRun } from '../errors.ts';
+import { CodedError, type Explanation, endsTheRun, ignoreNotFound } from '../errors.ts';
 import { runEach } from '../run-each.ts';
 import type { ChangeItem } from './change-item.ts';
 
@@ -71,7 +71,7 @@ export async function fetchAssets(
     }
   }
   const fetchOne = async (uid: string) => {
-    const asset = await getIfExists(assets, uid);
+    const asset = await assets.get(uid).catch(ignoreNotFound);
     if (asset) await onAsset(asset);
   };
   requestCount += wanted.size;
@@ -82,10 +82,3 @@ export async function fetchAssets(
   }
   return { failures, requestCount };
 }
-
-/** Returns undefined for an asset that does not exist. */
-export const getIfExists = (assets: AssetsApi, uid: string): Promise<AssetRecord | undefined> =>
-  assets.get(uid).catch((error) => {
-    if (asCodedError(error).kind !== 'notFound') throw error;
-    return undefined;
-  });

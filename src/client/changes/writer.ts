@@ -5,7 +5,7 @@ import { startAge } from '../../shared/clock.ts';
 import { withoutUndefined } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import type { FolderChange } from '../api/folders.ts';
-import { asCodedError, CodedError } from '../errors.ts';
+import { asCodedError, CodedError, ignoreNotFound } from '../errors.ts';
 import { createFolderLookup, type LookupNotices } from '../library/folder-lookup.ts';
 import { type FolderNode, fetchFolderTree, type WorkspaceFolderTree } from '../library/folder-tree.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
@@ -36,7 +36,7 @@ import { assertAsSeen, type FolderAccess, type SeenValues } from './present-valu
 import type { Written } from './read-back.ts';
 import { stateErrorOf } from './receipt-update.ts';
 import { effectOf, isEmptyEdit } from './tag-change.ts';
-import { compareFields, getIfExists } from './three-way.ts';
+import { compareFields } from './three-way.ts';
 
 /** How the history describes a change. */
 export type ChangeLabel = Pick<ChangePlan, 'command' | 'summary'>;
@@ -119,8 +119,7 @@ export class LibraryWriter {
   /** Reads an asset. A receipt of one that is gone is forgotten, so that its file is uploaded again. */
   #read(api: AssetsApi, uid: string): Promise<AssetRecord> {
     return api.get(uid).catch(async (thrown) => {
-      const { kind, explanation } = asCodedError(thrown);
-      if (kind === 'notFound' && !explanation.isUnattributed)
+      if (asCodedError(thrown).kind === 'notFound')
         await (await this.#deps.receipts().catch(() => undefined))?.forgetAsset(uid).catch(stateErrorOf);
       throw thrown;
     });
@@ -190,7 +189,8 @@ export class LibraryWriter {
     const { assets } = this.#deps.library.api;
     const read: StoredItem[] = [];
     for (const item of items) {
-      const record = item.kind === 'asset' && item.before === null ? await getIfExists(assets, item.uid) : undefined;
+      const isUnread = item.kind === 'asset' && item.before === null;
+      const record = isUnread ? await assets.get(item.uid).catch(ignoreNotFound) : undefined;
       const { name, before } = record
         ? assetItem(assets, byUid(item.uid, record), item.after && { fields: item.after })
         : item;

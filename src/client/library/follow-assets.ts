@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/clock.ts';
 import { asNumber, asObject, parseTimestamp } from '../../shared/json-values.ts';
 import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
-import { CodedError, usageError } from '../errors.ts';
+import { CodedError, ignoreNotFound, usageError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
 import { findIgnoredFilter } from './filter-checks.ts';
 import type { Library } from './library.ts';
@@ -237,11 +237,9 @@ class AssetFollower {
     for (const [uid, state] of due.slice(0, maxReadAlone)) {
       this.requests++;
       state.readAt = now;
-      const asset = await this.#assets.get(uid).catch((error: unknown) => {
-        if (!(error instanceof CodedError) || error.kind !== 'notFound') throw error;
-        this.#unready.delete(uid); // it was deleted, which a list does not show
-      });
+      const asset = await this.#assets.get(uid).catch(ignoreNotFound);
       if (asset) this.#settle(asset, events);
+      else this.#unready.delete(uid); // it was deleted, which a list does not show
     }
   }
 }

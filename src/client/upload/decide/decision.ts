@@ -1,13 +1,13 @@
 import type { AssetRecord } from '../../../contract/types.ts';
 import type { EvidenceKind } from '../../../shared/file-evidence.ts';
 import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
-import { asCodedError, type CodedError } from '../../errors.ts';
+import type { CodedError } from '../../errors.ts';
 import type { GivenMetadata, ReceiptKey } from '../sources/upload-file.ts';
 import type { MovedReceipt } from '../store/receipt-moves.ts';
 import { kindOf, type Receipt } from '../store/receipt-row.ts';
 import type { FolderListing, Receipts } from '../store/receipts.ts';
 import { type IntendedEntry, type OpenEntry, orphanOf, type UploadEntry } from '../store/upload-entry.ts';
-import type { UploadStore } from '../store/upload-store.ts';
+import { ignoreAlreadyUploading, type UploadStore } from '../store/upload-store.ts';
 
 /**
  * What is to be done with one file. A run carries it out, a preview shows it, and both get it from the same matchers
@@ -170,10 +170,7 @@ export async function saveRecords({ receipts, store }: RecordStores, records: re
 
 /** Replaces an upload whose creation was lost by an orphan, unless another run is at it. */
 async function giveUp({ id }: IntendedEntry, receipts: Receipts, store: UploadStore): Promise<void> {
-  const release = await store.lock(id).catch((error) => {
-    if (asCodedError(error).explanation.code !== 'upload_in_progress') throw error;
-    return undefined;
-  });
+  const release = await store.lock(id).catch(ignoreAlreadyUploading);
   const entry = release && (await store.read(id));
   if (entry?.state === 'intended') {
     await receipts.saveOrphan(entry.baseUrl, orphanOf(entry));

@@ -1,6 +1,6 @@
-import { asCodedError } from '../../errors.ts';
 import { isOpen } from '../decide/by-entry.ts';
 import type { OpenEntry, UploadEntry } from '../store/upload-entry.ts';
+import { ignoreAlreadyUploading } from '../store/upload-store.ts';
 import type { UploadRun } from './upload-run.ts';
 
 /**
@@ -29,8 +29,4 @@ export async function claimMoved(run: UploadRun, decided: UploadEntry): Promise<
 
 export function noteNotResumed(run: UploadRun, { session, realPath }: OpenEntry): void {
   run.notice(`not resumed: asset ${session.assetUid} of ${realPath}`, ['list_pending_uploads']);
-}
-
-function ignoreAlreadyUploading(error: unknown): undefined {
-  if (asCodedError(error).explanation.code !== 'upload_in_progress') throw error;
 }

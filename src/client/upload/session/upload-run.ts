@@ -106,18 +106,14 @@ export class UploadRun implements Subject {
   }
 
   /** Records an incomplete asset for `uploads cleanup`. */
-  recordOrphan(assetUid: string): Promise<void> {
-    return this.#saveOrphan(assetUid, new Date(this.deps.api.transport.clock.now()).toISOString());
+  async recordOrphan(assetUid: string): Promise<void> {
+    const at = new Date(this.deps.api.transport.clock.now()).toISOString();
+    await this.deps.orphans?.saveOrphan(this.key.service, { ...orphanOf(this.planned()), assetUid, at });
   }
 
   /** Records a creation whose response was lost, with the name and the size that were sent, not those of the file now. */
   async recordLostCreation(entry: IntendedEntry): Promise<void> {
     await this.deps.orphans?.saveOrphan(this.key.service, orphanOf(entry));
-  }
-
-  async #saveOrphan(assetUid: string | null, at: string): Promise<void> {
-    const orphan = { ...orphanOf(this.planned()), assetUid, at };
-    await this.deps.orphans?.saveOrphan(this.key.service, orphan);
   }
 
   notice(message: string, remedy?: Remedy): void {

@@ -1,12 +1,11 @@
 import { type BigIntStats, closeSync, constants, fstatSync, open, read, readSync, statSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { CodedError } from '../../errors.ts';
-import { tryStat } from '../../local-path.ts';
 import { hasConfiguration, type OwnFiles, ownFileError } from '../../own-files.ts';
-import { candidateOf, type FileChooser } from './file-chooser.ts';
+import type { FileChooser } from './file-chooser.ts';
 import { describeChange, type FileIdentity, identityOf } from './file-identity.ts';
-import type { FileWalker } from './file-walker.ts';
-import { describeFile, notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
+import { FileWalker } from './file-walker.ts';
+import { notAFile, realPathOf, unknownLength, unreadableFile } from './upload-file.ts';
 
 /** Size of each read. It affects speed more than the HTTP library does: 64 KiB reads ran at half the speed. */
 const readBufferBytes = 2 * 1024 * 1024;
@@ -182,8 +181,7 @@ function statPath(path: string): BigIntStats {
 
 /** Checks that a file of size 0 is empty, since /proc and some FUSE file systems report 0 for files with content. */
 function assertEmpty(path: string, fd: number): void {
-  if (readSync(fd, Buffer.alloc(1), 0, 1, 0) > 0)
-    throw unknownLength(path, `${path} reports a size of 0 but is not empty`);
+  if (readSync(fd, Buffer.alloc(1), 0, 1, 0) > 0) throw unknownLength(`${path} reports a size of 0 but is not empty`);
 }
 
 export const fileChanged = (path: string, reason: string, since = 'its upload began') =>
@@ -198,28 +196,13 @@ export const fileGone = (path: string) =>
     reason: 'it was deleted or renamed during the upload',
   });
 
-/** Files at the paths that the user has named, or below them. */
-export type LocalFiles = Pick<FileWalker, 'files' | 'hasDirectories'>;
-
-/** Finds the chosen local files as `FileWalker.checkPaths` and `files` do, but a single file needs no walk. */
+/** Finds the chosen local files at paths, or below them. @param mayBeGlob as for `FileWalker.checkPaths` */
 export async function findLocalFiles(
   paths: readonly string[],
   chooser: FileChooser,
   mayBeGlob: (path: string) => boolean,
-): Promise<LocalFiles> {
-  const [path = ''] = paths;
-  const found = paths.length === 1 && path !== '-' ? await tryStat(path) : undefined;
-  if (found?.isFile()) {
-    const file = await describeFile(path, found, chooser.own);
-    return {
-      files: async function* () {
-        if (chooser.takes(candidateOf(file, found))) yield file;
-      },
-      hasDirectories: false,
-    };
-  }
-  const { FileWalker: Walker } = await import('./file-walker.ts');
-  const walk = new Walker(chooser);
+): Promise<FileWalker> {
+  const walk = new FileWalker(chooser);
   await walk.checkPaths(paths, mayBeGlob);
   return walk;
 }

@@ -271,9 +271,9 @@ export const notAFile = (path: string, isDirectory: boolean) =>
         reason: 'only files are uploaded',
         remedy: ['upload_directory', path],
       })
-    : unknownLength(path, `${path} is not a regular file`);
+    : unknownLength(`${path} is not a regular file`);
 
-export const unknownLength = (_path: string, problem: string) =>
+export const unknownLength = (problem: string) =>
   new CodedError(problem, {
     subcode: 'not_a_file',
     reason: 'the size must be known before the upload starts',

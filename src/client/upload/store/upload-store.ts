@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { CodedError } from '../../errors.ts';
+import { asCodedError, CodedError } from '../../errors.ts';
 import { isUnfinished } from '../../state/schema.ts';
 import type { StateDatabase } from '../../state/state-database.ts';
 import { stateFailure } from '../../state-error.ts';
@@ -187,3 +187,8 @@ export const alreadyUploading = (pid: number | null = null) =>
     reason: 'another process is uploading this file',
     retryable: true,
   });
+
+/** Returns nothing for an upload that another process has locked. @throws any other error */
+export function ignoreAlreadyUploading(error: unknown): undefined {
+  if (asCodedError(error).explanation.code !== 'upload_in_progress') throw error;
+}

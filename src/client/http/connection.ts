@@ -1,11 +1,15 @@
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../../shared/clock.ts';
+import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 import type { Connections, WrapFirstRequest } from './dispatcher.lazy.ts';
 import { connectTimeoutMs } from './network-error.ts';
 import { type ProxySettings, proxyOf } from './proxy.ts';
 import type { PublicAddresses } from './public-address.ts';
 import type { RateWindow } from './rate-limit-headers.ts';
 import { ClientRateLimiter } from './rate-limiter.ts';
+
+/** Time for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
+const closeGraceMs = 300;
 
 /** State that all transports of one service share: connection pools and the rate limiter. */
 export class Connection {
@@ -57,7 +61,10 @@ export class Connection {
 
   async close(): Promise<void> {
     this.closeController.abort();
-    for (const pool of [this.#pool, this.#publicPool]) await (await pool)?.close();
+    for (const pool of [this.#pool, this.#publicPool])
+      await withTimeout(closeGraceMs, async () => (await pool)?.close()).catch((error) => {
+        if (!(error instanceof TimeoutError)) throw error;
+      });
   }
 }
 

@@ -2,7 +2,6 @@ import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import undiciRequest from 'undici/lib/api/api-request.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { TimeoutError, withTimeout } from '../../shared/retry.ts';
 import type { ProxySettings } from './proxy.ts';
 
 export type Connections = {
@@ -30,15 +29,9 @@ export async function openConnections(
       isCompiled = true;
       return answer;
     },
-    close: () =>
-      withTimeout(closeGraceMs, () => dispatcher.destroy()).catch((error) => {
-        if (!(error instanceof TimeoutError)) throw error;
-      }),
+    close: () => dispatcher.destroy(),
   };
 }
-
-/** Time for sockets to close. In the executable, whose runtime is Bun, one that was reset may never do. */
-const closeGraceMs = 300;
 
 async function openDispatcher(connect: ConnectOptions, proxy?: ProxySettings): Promise<Dispatcher> {
   const options = { connect, keepAliveTimeout: 20_000 };

@@ -155,7 +155,6 @@ export class Context {
     return (await this.open()).api;
   }
 
-  /** Returns the library of the account: its workspace in use and its folders. */
   async library(): Promise<Library> {
     return (await this.open()).library;
   }

@@ -275,7 +275,6 @@ export const errorRows = () =>
     return { code, exit: exitCodes[errorTable[code]], hints: [...new Set(steps)] };
   });
 
-/** Returns each exit code with its meaning and its error codes, in the order of the exit codes. */
 export const exitCodeRows = (): [exit: number, meaning: string, codes: ErrorCode[]][] =>
   Object.entries(exitCodeMeanings).map(([exit, meaning]) => [
     Number(exit),

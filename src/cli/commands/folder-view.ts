@@ -3,7 +3,6 @@ import type { ApiFolder } from '../../contract/types.ts';
 import { displayText, escapeControls, relativeTime } from '../../shared/sanitize.ts';
 import { type Column, type DetailRow, type RenderContext, type Result, record } from '../output/result.ts';
 
-/** Folder in machine-readable output: the service's API record and the folder's path. */
 type FolderRecord = ApiFolder & { path: string };
 
 /** Returns a folder's record without its subfolders, because each has its own row. */

@@ -1,6 +1,5 @@
 import type { CompletionSource } from '../command.ts';
 
-/** A command as plain data, used for documentation, shell completion and `commands --json`. */
 export type CommandNode = {
   /** Full command, such as `mediactl assets ls`. */
   path: string;
@@ -46,6 +45,5 @@ export const twinOf = ({ path }: CommandNode): string | undefined =>
 
 export const allNodes = (node: CommandNode): CommandNode[] => [node, ...node.children.flatMap(allNodes)];
 
-/** Returns the global options, which are the root node's options except --version. */
 export const globalOptionsOf = (tree: CommandNode): readonly OptionNode[] =>
   tree.options.filter(({ long }) => long !== '--version');

@@ -28,7 +28,6 @@ export type SettingFlag = {
   after?: string;
 };
 
-/** Definition of a setting, used by the program, its help and its documentation. */
 export type Setting = {
   kind: SettingKind<unknown, unknown>;
   flags?: readonly SettingFlag[];

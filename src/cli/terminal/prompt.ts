@@ -34,7 +34,6 @@ async function ask(terminal: Terminal, question: string): Promise<string> {
 /** Prompts for a line of text. Requires an interactive terminal. */
 export const askLine = async (terminal: Terminal, question: string) => (await ask(terminal, `${question}: `)).trim();
 
-/** Prompts for a secret and masks it with dots. Requires an interactive terminal. */
 export async function askSecret(terminal: Terminal, question: string): Promise<string> {
   const { default: password } = await import('@inquirer/password');
   const { answers: input, stderr: output, interruption } = terminal;

@@ -21,7 +21,6 @@ export class Redactor extends SecretRedactor {
     return nameProfile(text, this.profile);
   }
 
-  /** Returns an error as part of a result, without secrets that the service may have echoed. */
   errorRecord(error: CodedError): ErrorRecord;
   errorRecord(error: CodedError | undefined): ErrorRecord | null;
   errorRecord(error: CodedError | undefined): ErrorRecord | null {

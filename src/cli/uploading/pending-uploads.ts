@@ -9,7 +9,6 @@ import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
 
-/** Unfinished upload of this machine, as `uploads ls` prints it. Contains neither API key nor hash. */
 export type PendingUpload = {
   id: string;
   path: string;

@@ -7,7 +7,6 @@ import type { Context } from '../context.ts';
 import type { ProgressMode } from '../progress/progress.ts';
 import { parseCount, parseDuration, parseSize } from '../settings/units.ts';
 
-/** Options of an upload run: how to upload the files, and how to show progress and results. */
 export type RunRequest = {
   settings: UploadSettings;
   progress: ProgressMode;

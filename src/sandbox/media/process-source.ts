@@ -21,7 +21,6 @@ import type { Dimensions } from './recognize/dimensions.ts';
 import { animatedImageTypes, browserImageTypes } from './recognize/image-types.ts';
 import type { InspectedSource, MediaReading } from './recognize/inspection-messages.ts';
 
-/** Creates the HLS and derived files that are served for a source, in the job's work folder. */
 export async function processSource(options: ProcessingJobOptions): Promise<ProcessingOutcome> {
   const job = createJob(options);
   const { sourcePath, hlsDir } = job;

@@ -37,7 +37,6 @@ export type DownloadManyOptions = Omit<PlanRequest, 'collection'> & {
   progress: ProgressMode;
 };
 
-/** Assets to download: those with the given ids, or all that match the filters. */
 export type DownloadRequest = DownloadManyOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */

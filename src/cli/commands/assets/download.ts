@@ -121,7 +121,6 @@ async function selectParts(
   return others.length > 0 || parts.length === 0 ? [...parts, await selectIds(others, null)] : parts;
 }
 
-/** Returns the folders at a path, or that it is the top level; undefined if there are none. */
 async function foldersAt(context: Context, path: string): Promise<readonly FolderNode[] | 'top' | undefined> {
   if (path === '/') return 'top';
   const found = (await fetchFolderTree(context)).tree.findByPath(path);

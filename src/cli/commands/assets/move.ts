@@ -134,7 +134,6 @@ async function moveAssets(
   return changedAssets(context, { collection: 'assets', byFilter }, results, words);
 }
 
-/** Converts the service's refusal to move an asset to an error that says so, and that ends the run. */
 function explainRefusal(error: CodedError, name: string): CodedError {
   if (error.kind !== 'rejected') return error;
   const { code, status } = error.explanation;

@@ -78,7 +78,6 @@ function parseLoginRequest({ settings }: Context, flags: FlagsOf<typeof addLogin
   return { ...flags, profile, baseUrl: settings.baseUrl, workspace: rank >= precedence.variable ? value : undefined };
 }
 
-/** Reads and verifies a key, and saves it under a profile, which becomes current. */
 export async function runLogin(context: Context, request: LoginRequest): Promise<Result> {
   const { terminal } = context;
   const before = await context.profiles.read();

@@ -29,7 +29,6 @@ import {
 } from './prune.ts';
 import type { UploadRequest } from './upload-request.ts';
 
-/** Prints what the run would do with each file, and its totals (`--dry-run`). */
 export async function printDryRun(
   context: Context,
   request: UploadRequest,

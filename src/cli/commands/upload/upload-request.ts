@@ -136,7 +136,6 @@ const addSharedOptions = <Args extends unknown[], Options extends OptionValues>(
 type UploadFlags = ReturnType<ReturnType<typeof addSharedOptions<[], Record<never, never>>>['opts']> &
   Partial<FlagsOf<typeof addListOptions> & FlagsOf<typeof addMirrorOptions>>;
 
-/** A queue whose workers upload the files, and the named directories of the files. */
 export type QueueChoice = { address: QueueAddress; roots: readonly string[] };
 
 /** How to follow a directory. @property minAgeMs time for which a file must stand still */

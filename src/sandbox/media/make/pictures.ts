@@ -30,7 +30,6 @@ export async function makeThumbnail({ folder, run }: FfmpegContext, size: Dimens
   throw new Error('there are no frames');
 }
 
-/** Returns ffmpeg arguments that write the first frame of an image as one file. */
 const imageArgs = (size: Dimensions, codec: readonly string[], file: string) => [
   ...['-map', '0:v:0', '-vf', scaleTo(size), '-frames:v', '1', '-f', 'image2', '-update', '1'],
   ...[...codec, file],

@@ -24,7 +24,6 @@ export const runEnding: readonly ErrorCode[] = [
   'terminated',
 ];
 
-/** Sends the request that shows whether the service responds and accepts the key. */
 export const sendReadTrial = (transport: Transport) =>
   transport.send({
     method: 'GET',

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command, CommanderError } from '@commander-js/extra-typings';
 import { asCodedError, type CodedError, usageError } from '../client/errors.ts';
+import { capitalize } from '../shared/figures.ts';
 import { escapeControls } from '../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, globalOptions, isGlobalOption } from './command.ts';
 import type { Context as CommandContext, Host } from './context.ts';
@@ -117,7 +118,7 @@ function addNouns(program: Command, version: string): Command {
       program
         .command(name, { hidden: isHidden(name) })
         .summary(summary)
-        .description(capitalized(summary))
+        .description(`${capitalize(summary)}.`)
         .helpCommand(false),
       load,
     );
@@ -347,8 +348,6 @@ async function toUsageError(error: CommanderError, command: Command, line: Typed
     findMisspelled(commands, word, names);
   return usageError(problem, answer?.hint ?? help, answer?.reason);
 }
-
-const capitalized = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}.`;
 
 /** Prints an error to stderr with its cause and hint, or as one JSON line if `machine` is true. */
 function printError(terminal: Terminal, error: CodedError, machine: boolean) {

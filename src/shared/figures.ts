@@ -4,6 +4,8 @@ export const formatCount = (count: number) => String(count).replace(/\B(?=(?:\d{
 /** Formats a count with its noun, such as `1 asset` or `1,200 assets`. */
 export const pluralize = (count: number, noun: string) => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 
+export const capitalize = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}`;
+
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 /** Formats a size in bytes with a binary unit, such as `8.0 MiB`. */

@@ -4,7 +4,7 @@ import type { LibraryChange } from '../../client/changes/writer.ts';
 import { type CodedError, endsTheRun, usageError } from '../../client/errors.ts';
 import { byUid } from '../../client/library/select-assets.ts';
 import type { AssetRecord } from '../../contract/types.ts';
-import { pluralize } from '../../shared/figures.ts';
+import { capitalize, pluralize } from '../../shared/figures.ts';
 import type { Context } from '../context.ts';
 import { runChange } from '../library/run-change.ts';
 import { parseCount } from '../settings/units.ts';
@@ -77,13 +77,8 @@ export async function confirmMany(context: Context, question: BulkConfirmation):
     return;
   }
   const sentences = warning ? `${capitalize(what)}? ${capitalize(warning)}.` : `${capitalize(what)}?`;
-  await confirm(terminal, sentences, {
-    yes: settings.yes,
-    instead: 'run the same command with --yes',
-  });
+  await confirm(context, sentences);
 }
-
-const capitalize = (text: string) => `${text[0]?.toUpperCase()}${text.slice(1)}`;
 
 /**
  * Asks for confirmation, then moves assets to the trash, as a change of the history.

@@ -8,7 +8,7 @@ import type { SelectedAsset } from '../../client/library/select-assets.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { startAge } from '../../shared/clock.ts';
-import { pluralize } from '../../shared/figures.ts';
+import { capitalize, pluralize } from '../../shared/figures.ts';
 import { displayText, quoteForShell } from '../../shared/sanitize.ts';
 import type { CommandOutcome } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -178,8 +178,7 @@ async function assertEmpty(context: Context, folders: readonly FolderNode[]): Pr
         'the API lists the folders of the primary workspace only',
       );
     if (settings.dryRun) terminal.info(problem);
-    else
-      await confirm(terminal, `C${problem.slice(1)}. Delete it with all that is in it?`, { yes: false, instead: '' });
+    else await confirm(context, `${capitalize(problem)}. Delete it with all that is in it?`);
   }
   return unknownCount;
 }

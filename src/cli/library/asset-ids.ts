@@ -20,7 +20,7 @@ import { parentOf } from '../../contract/asset.ts';
 import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, isUidPrefix, minTypedDigits } from '../../contract/uid.ts';
-import { describeLeftOut, formatBytes, pluralize } from '../../shared/figures.ts';
+import { capitalize, describeLeftOut, formatBytes, pluralize } from '../../shared/figures.ts';
 import { asNumber, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../shared/sanitize.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
@@ -155,8 +155,7 @@ async function acceptDoubt(context: Context, doubt: WorkspaceDoubt): Promise<voi
     purpose === 'share' ? 'use a uid' : '--any-workspace to change what matches in any of them; or use uids';
   if (!terminal.isInteractive || settings.yes)
     throw usageError(problem, endsByChoice ? 'mediactl workspaces use NAME, or --workspace NAME' : byUid, reason);
-  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}: ${reason}. Continue?`;
-  await confirm(terminal, question, { yes: false, instead: purpose === 'share' ? '' : '--any-workspace' });
+  await confirm(context, `${capitalize(problem)}: ${reason}. Continue?`);
 }
 
 /** Returns the uid that `@last` or the first digits of a uid stand for; undefined for other ids. */

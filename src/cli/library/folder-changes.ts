@@ -49,6 +49,6 @@ export async function ensureFolder(context: Context, typed: string, mayCreate: b
       hint: missingFolderHint(tree, path, `--create-folders creates ${path}`),
     });
   warnOfOtherCase(context, tree, path);
-  await confirm(context.terminal, `Folder ${path} does not exist. Create it?`, { yes: mayCreateNow, instead: '' });
+  if (!mayCreateNow) await confirm(context, `Folder ${path} does not exist. Create it?`);
   return (await createFolderPath(await context.library(), names, true)).node;
 }

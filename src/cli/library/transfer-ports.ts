@@ -18,7 +18,7 @@ export function outputPorts(context: Context, option: '-o' | '-d' | '--html' | '
         throw usageError(`${path} already exists and may be another file`, '--yes overwrites it');
       if (why === 'changed_meanwhile')
         throw usageError(`${path} already exists`, instead, 'it was created or changed during the download');
-      await confirm(terminal, `${path} already exists. Replace it?`, { yes: false, instead });
+      await confirm(context, `${path} already exists. Replace it?`, instead);
     },
     warn: (message) => terminal.warn(message),
   };

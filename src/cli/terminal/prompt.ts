@@ -47,18 +47,18 @@ export async function askSecret(terminal: Terminal, question: string): Promise<s
 }
 
 /**
- * Asks the user to confirm a change; the default answer is no. Does not ask if `yes` is true.
+ * Asks the user to confirm a change; the default answer is no. Does not ask with --yes.
  *
- * @param instead hint that names the option to use if the terminal is not interactive
+ * @param instead what to do if the terminal is not interactive
  * @throws CodedError `declined` (exit 130) if the user declines, `usage` (exit 2) if the terminal is not
  *   interactive
  */
 export async function confirm(
-  terminal: Terminal,
+  { terminal, settings }: { terminal: Terminal; settings: { yes: boolean } },
   question: string,
-  { yes, instead }: { yes: boolean; instead: string },
+  instead = 'run the same command with --yes',
 ): Promise<void> {
-  if (yes) return;
+  if (settings.yes) return;
   if (!terminal.isInteractive)
     throw usageError(`${question} Cannot prompt: this is not an interactive terminal`, instead);
   if (!/^\s*y(es)?\s*$/i.test(await ask(terminal, `${question} [y/N] `))) throw declined();

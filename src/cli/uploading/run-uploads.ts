@@ -153,7 +153,7 @@ async function createPorts(context: Context, progress: ProgressDisplay) {
       progress.close();
       if (reason) terminal.emit(reason);
       const question = `${refusal.message}. Create a new asset?`;
-      await confirm(terminal, question, { yes: false, instead: '' }).catch((error) => {
+      await confirm(context, question).catch((error) => {
         const details = { asset_uids: assetUids };
         throw error instanceof CodedError ? error.with({ reason, details }) : error;
       });

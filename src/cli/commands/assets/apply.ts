@@ -270,8 +270,7 @@ async function confirmPlan({ terminal, settings }: Context, { changes, items }: 
     const more = shown.length > maxShown ? [`… and ${shown.length - maxShown} more; --dry-run shows all`] : [];
     terminal.emit([...shown.slice(0, maxShown), ...more].join('\n'));
   }
-  const question = `Change ${pluralize(items.length, 'asset')}?`;
-  await confirm(terminal, question, { yes: settings.yes, instead: 'run the same command with --yes' });
+  await confirm({ terminal, settings }, `Change ${pluralize(items.length, 'asset')}?`);
 }
 
 /** Returns a line per change for a terminal, those that need a look first. */

@@ -17,7 +17,7 @@ import { usageError } from '../../../client/errors.ts';
 import type { DownloadReceipt } from '../../../client/library/download-receipts.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import type { Collection } from '../../../contract/paths.ts';
-import { formatBytes, pluralize } from '../../../shared/figures.ts';
+import { capitalize, formatBytes, pluralize } from '../../../shared/figures.ts';
 import { asNumber, asText } from '../../../shared/json-values.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
@@ -102,16 +102,12 @@ export async function downloadMany(
  *
  * @throws CodedError `usage` (exit 2) if it may not ask
  */
-async function assertReplacesNothing(
-  { terminal, settings }: Context,
-  plan: DownloadPlan,
-  unknownCount: number,
-): Promise<void> {
+async function assertReplacesNothing(context: Context, plan: DownloadPlan, unknownCount: number): Promise<void> {
   const problem = await describeReplaced(plan, unknownCount);
   if (problem === undefined) return;
-  if (!terminal.isInteractive || settings.yes)
+  if (!context.terminal.isInteractive || context.settings.yes)
     throw usageError(problem, '-d DIRECTORY, to save them in a new one; or use uids or a folder');
-  await confirm(terminal, `${problem[0]?.toUpperCase()}${problem.slice(1)}. Continue?`, { yes: false, instead: '' });
+  await confirm(context, `${capitalize(problem)}. Continue?`);
 }
 
 /** Returns the sum of all sizes in bytes, or 0 if any size is unknown. */

@@ -84,10 +84,11 @@ async function runLogout(context: Context, { name, all }: LogoutRequest): Promis
   for (const each of namesToForget) if (!before.profiles[each]) throw noSuchProfile(each, before.profiles);
   if (context.isDryRun(`remove ${namesToForget.join(', ')}`)) return noResult;
   if (all)
-    await confirm(terminal, `Remove ${namesToForget.length} profiles and their keys?`, {
-      yes: settings.yes,
-      instead: 'mediactl auth logout --all --yes',
-    });
+    await confirm(
+      context,
+      `Remove ${namesToForget.length} profiles and their keys?`,
+      'mediactl auth logout --all --yes',
+    );
   for (const each of namesToForget) {
     const profile = before.profiles[each] as Profile;
     if (profile.keyStore === 'keychain') await context.keychain.delete(each);

@@ -144,7 +144,7 @@ function defaultWorkspace(known: Profile | undefined, workspaces: readonly Works
 async function confirmReplacement({ terminal, settings }: Context, name: string, known: Profile, baseUrl: URL) {
   if (isForService(known, baseUrl)) return terminal.info(`profile ${name} already exists: replacing its key`);
   const question = `Profile ${name} is for ${known.baseUrl}. Change it to ${baseUrl.origin}?`;
-  if (terminal.isInteractive) return confirm(terminal, question, { yes: settings.yes, instead: '' });
+  if (terminal.isInteractive) return confirm({ terminal, settings }, question);
   terminal.info(`changing profile ${name} from ${known.baseUrl} to ${baseUrl.origin}`);
 }
 

@@ -163,11 +163,7 @@ async function runSync(context: Context, { file, prune }: { file: string; prune?
   terminal.info(
     `${added.length} to add, ${there} already allowed, ${extra.length} ${prune ? 'to remove' : 'not in the file'}`,
   );
-  if (prune && extra.length > 0 && !context.settings.dryRun)
-    await confirm(terminal, `Remove ${extra.join(', ')}?`, {
-      yes: context.settings.yes,
-      instead: 'run the same command with --yes',
-    });
+  if (prune && extra.length > 0 && !context.settings.dryRun) await confirm(context, `Remove ${extra.join(', ')}?`);
   return runChanges(context, read, { added, removed: prune ? extra : [] });
 }
 

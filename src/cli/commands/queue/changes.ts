@@ -107,11 +107,7 @@ async function runForget(context: Context, request: ChangeRequest) {
   const count = pluralize(ids.length, 'upload');
   if (context.isDryRun(`forget ${count}`)) return presentRows([], '');
   if (ids.length > 0)
-    await confirm(
-      context.terminal,
-      `Unfinished uploads stop, and finished files may be uploaded again. Forget ${count}?`,
-      { yes: context.settings.yes, instead: 'run the same command with --yes' },
-    );
+    await confirm(context, `Unfinished uploads stop, and finished files may be uploaded again. Forget ${count}?`);
   return presentChanges(
     context,
     'forgotten',

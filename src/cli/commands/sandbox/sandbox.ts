@@ -85,7 +85,7 @@ const reset: Define = (command, run) =>
     .action(run(runReset));
 
 async function runReset(context: Context, { dataDir: typed }: DataFlags): Promise<Result> {
-  const { settings, terminal } = context;
+  const { terminal } = context;
   const { dataDir } = await findSandbox(context, typed);
   if (!(await stat(join(dataDir, 'sandbox.db')).catch(() => undefined))) {
     terminal.info(`no sandbox in ${dataDir}; nothing was deleted`);
@@ -94,11 +94,8 @@ async function runReset(context: Context, { dataDir: typed }: DataFlags): Promis
   if (context.isDryRun(`stop the sandbox and delete its data in ${dataDir}`)) return noResult;
   const profiles = await findProfiles(context, dataDir);
   const named = profiles.map((name) => ` and profile ${name}`).join('');
-  const consent = {
-    yes: settings.yes,
-    instead: `mediactl sandbox reset --yes${typed === undefined ? '' : ` --data-dir ${quoteForShell(typed)}`}`,
-  };
-  await confirm(terminal, `Delete all data of the sandbox in ${dataDir}${named}?`, consent);
+  const instead = `mediactl sandbox reset --yes${typed === undefined ? '' : ` --data-dir ${quoteForShell(typed)}`}`;
+  await confirm(context, `Delete all data of the sandbox in ${dataDir}${named}?`, instead);
   const running = await findRunning(context, dataDir);
   if (running) await shutDown(context, running);
   await assertNotRunning(context, dataDir);

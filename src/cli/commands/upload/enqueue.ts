@@ -61,13 +61,12 @@ async function openWithRoots(
 }
 
 /** Asks before URLs with a query or credentials are queued. @throws CodedError if the user declines */
-async function confirmSecrets({ terminal, settings }: Context, named: readonly string[]): Promise<void> {
+async function confirmSecrets(context: Context, named: readonly string[]): Promise<void> {
   const secret = named.filter((path) => isHttpUrl(path) && hasCredentials(path));
   const [first] = secret;
   if (first === undefined) return;
   await confirm(
-    terminal,
+    context,
     `${escapeControls(parseSourceUrl(first).path)} has a query string or a password, which may give others access. The queue stores it until the file is uploaded. Queue it?`,
-    { yes: settings.yes, instead: 'run the same command with --yes' },
   );
 }

@@ -10,6 +10,7 @@ import type { FolderResolver, UploadFile } from '../../../client/upload/sources/
 import { targetPathOf } from '../../../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import { isUid } from '../../../contract/uid.ts';
+import { capitalize } from '../../../shared/figures.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -236,8 +237,7 @@ async function confirmMissing(context: Context, missing: readonly string[], prev
     context.terminal.info(`${problem}; the upload will ask whether to create ${isOne ? 'it' : 'them'}`);
     return false;
   }
-  const question = `${problem[0]?.toUpperCase()}${problem.slice(1)}. Create ${isOne ? 'it' : 'them'}?`;
-  await confirm(context.terminal, question, { yes: false, instead: createHint });
+  await confirm(context, `${capitalize(problem)}. Create ${isOne ? 'it' : 'them'}?`, createHint);
   return true;
 }
 

@@ -82,7 +82,7 @@ export type ForgetRequest = { id: string | undefined; which: 'one' | 'expired' |
 
 /** Removes unfinished uploads. Their assets stay on the service, as orphans. */
 export async function runForget(context: Context, { id: given, which }: ForgetRequest): Promise<CommandOutcome> {
-  const { clock, settings, terminal } = context;
+  const { clock, terminal } = context;
   const id = which === 'one' ? await chooseUploadId(context, given, whichHint) : undefined;
   const entries = id ? [await findUpload(context, id)] : await listPendingUploads(context);
   const selected = entries
@@ -94,11 +94,10 @@ export async function runForget(context: Context, { id: given, which }: ForgetRe
   const resumable = selected.filter(({ entry, shown }) => losesData(entry, shown, spooled.has(entry.id)));
   if (resumable.length > 0)
     await confirm(
-      terminal,
+      context,
       resumable.length === 1
         ? `${resumable[0]?.shown.path} can still be resumed. Forget it?`
         : `${resumable.length} uploads can still be resumed. Forget them?`,
-      { yes: settings.yes, instead: 'run the same command with --yes' },
     );
   const store = await context.state.uploads();
   const forgotten: PendingUpload[] = [];

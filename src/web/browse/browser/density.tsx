@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { capitalize } from '../../../shared/figures.ts';
 import { IconButton } from './controls.tsx';
 import { type Density, densities } from './grid-layout.ts';
 
@@ -16,7 +17,7 @@ export const DensityChoice = () => (
       <IconButton
         key={each}
         icon={each}
-        label={`${each[0]?.toUpperCase()}${each.slice(1)} cards`}
+        label={`${capitalize(each)} cards`}
         isPressed={density.value === each}
         onClick={() => {
           density.value = each;

@@ -88,14 +88,14 @@ async function judgeReads({ terminal, stateDir, signal }: Context, probe: Servic
 
 /** Judges by writes, too, in a folder of its own, and deletes what an interrupted run has left. */
 async function judgeWrites(context: Context, probe: ServiceProbe, path: string): Promise<Judged> {
-  const { terminal, settings, stateDir, signal, state } = context;
+  const { terminal, stateDir, signal, state } = context;
   const tree = await probe.tree();
   const place = isRootPath(path) ? undefined : await resolveFolder(context, tree, path);
   const where = place?.path ?? 'the top level';
   if (context.isDryRun(`create a folder in ${where} with two folders and a file, and delete it`))
     return { judgments: await judgeAssumptions(probe, signal) };
   const question = `Create a folder in ${where} with two folders and a file, change them, and delete them?`;
-  await confirm(terminal, question, { yes: settings.yes, instead: 'add --yes' });
+  await confirm(context, question, 'add --yes');
   const turn = await state.takeTurn({ name: 'doctor', waitMs: maxTurnWaitMs, isRequired: true });
   try {
     for (const left of await WriteTrial.leftIn(probe, stateDir)) {

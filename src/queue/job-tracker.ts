@@ -67,10 +67,6 @@ export class JobTracker {
     return this.#tracked.size;
   }
 
-  has(id: string): boolean {
-    return this.#tracked.has(id);
-  }
-
   /** Tracks a file. @param progress last known progress of an active job */
   add(id: string, file: TrackedFile, progress?: TaskProgress): void {
     this.#tracked.set(id, file);

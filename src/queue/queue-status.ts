@@ -38,7 +38,6 @@ export async function queueStatus(client: Pick<QueueClient, 'queues'>) {
   };
 }
 
-/** Counts the unfinished files. */
 export async function countUnfinished(client: QueueClient): Promise<number> {
   const counted = (await client.queues()).map((queue) =>
     client.withRetry(() => queue.getJobCountByTypes(...unfinishedStates)),

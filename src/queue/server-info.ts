@@ -9,7 +9,6 @@ export type ServerInfo = {
   durabilityWarning: string | undefined;
 };
 
-/** Returns a field of the text of `INFO`. */
 const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1]?.trim();
 
 /**

@@ -40,7 +40,6 @@ const queryNames = {
 
 type AssetFunctions = Public.Client['assets'];
 
-/** Creates the functions of assets, which forward to the client. */
 export const createAssets = (parts: ClientParts): AssetFunctions => ({
   ...createReads(parts),
   ...createWrites(parts),

@@ -199,7 +199,6 @@ async function savePorts(
 
 const alreadyExists = (path: string) => new CodedError(`${path} already exists`, { code: 'already_exists' });
 
-/** Returns a function that reports the events of downloads as progress and as notices. */
 export function downloadReporter(
   { notify, errors }: ClientParts,
   call: Public.CallOptions,

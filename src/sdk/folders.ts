@@ -55,7 +55,6 @@ export const createWorkspaces = ({ run }: ClientParts): Public.Client['workspace
     ),
 });
 
-/** Creates the functions of the embed settings, which forward to the client. */
 export function createEmbed({ run }: ClientParts): Public.Client['embed'] {
   const read = async (library: Library) => {
     const workspace = await library.workspace();

@@ -128,7 +128,6 @@ const open = (
 const userAgentOf = ({ userAgent }: Public.ClientOptions) =>
   `mediactl/${version} (library)${userAgent ? ` ${userAgent}` : ''}`;
 
-/** Returns the workspace that the options choose. */
 const workspaceChoice = (
   { workspace, primaryWorkspace }: Public.ClientOptions,
   wasPrimary = false,

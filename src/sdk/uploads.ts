@@ -179,13 +179,11 @@ async function resolveFolders(
   };
 }
 
-/** Returns the notice of a wait. */
 export function toWaitNotice({ kind, until, reason }: FileEvent & { event: 'waiting' }): Notice {
   const untilMs = Date.parse(until);
   return kind === 'retrying' ? { kind, untilMs, reason } : { kind, untilMs };
 }
 
-/** Returns a function that reports the events of files as progress and as notices. */
 function reporter(notify: (notice: Notice) => void, onProgress: (progress: UploadProgress) => void) {
   const files = new Map<string, Omit<UploadProgress, 'path' | 'phase'>>();
   return (event: FileEvent): void => {

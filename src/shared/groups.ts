@@ -1,4 +1,3 @@
-/** Adds a value to the group of a key. */
 export function addTo<Key, Value>(groups: Map<Key, Value[]>, key: Key, value: Value): void {
   const group = groups.get(key);
   if (group) group.push(value);

@@ -23,7 +23,6 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
 /** Returns an object unchanged, and an empty object for any other value. */
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-/** Returns the fields of an object that have a value. */
 export const withoutUndefined = <T extends object>(fields: T) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
     [Field in keyof T]?: Exclude<T[Field], undefined>;

@@ -1,4 +1,3 @@
-/** Name of the settings file of a project. */
 export const projectFileName = '.mediactl.json';
 
 /** Name of a file in each state folder that has recorded an upload, by which the folder is recognized. */

@@ -184,7 +184,6 @@ class PageReader<T extends JsonObject> {
   #isFirstReading = true;
   /** Number of consecutive pages without a new item. */
   #stalePages = 0;
-  /** Uids of the page before. */
   #previousUids: readonly unknown[] = [];
 
   constructor(list: PageSource<T>) {

@@ -21,7 +21,6 @@ export type UndoPlan = {
   readCount: number;
 };
 
-/** An item with what was written of it. */
 type WrittenItem = { item: StoredItem; after: JsonObject | null; tags: SlugEdit | null };
 
 /**

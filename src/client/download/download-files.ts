@@ -57,7 +57,6 @@ export async function downloadPlanned(
 
 const failedWith = (error: unknown): DownloadResult => ({ outcome: 'failed', error: asCodedError(error) });
 
-/** Returns the files of a plan that are not there. */
 export const filesToFetch = ({ files }: DownloadPlan): PlannedDownload[] =>
   [...files.values()].filter(({ present }) => !present);
 

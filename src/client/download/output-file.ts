@@ -16,7 +16,6 @@ export type OutputPorts = {
   ownFiles: OwnFiles;
   /** Directory for the locks of files that are written; undefined for none. */
   stateDir: string | undefined;
-  /** True to replace every file that exists. */
   replacesAll: boolean;
   /**
    * Asks whether a file that exists may be replaced.
@@ -49,7 +48,6 @@ export type WrittenPart = {
   /** Path of the output file, without links in its folder. */
   target: string;
   sizeBytes: number;
-  /** Reads the first bytes. */
   read(length: number): AsyncIterable<Uint8Array>;
   /** Keeps the first bytes only, after which the next are written. */
   keep(length: number): Promise<void>;

@@ -22,7 +22,6 @@ export async function assertFiltersApplied(
     if (!found.every((asset) => matches(asset, value))) await assertFilterWorks(fetchPage, name, verb);
 }
 
-/** Fetches one page of a list. */
 type FetchListPage = (filters: AssetFilters, limit: number, offset: number) => Promise<PageEnvelope<AssetRecord>>;
 
 /** Verifies that the service lists nothing for a value that no asset matches. @throws the same error */

@@ -96,7 +96,6 @@ class Collector {
     return this.#matches(normalized) || this.#matches(normalizeName(folder + text.replaceAll('/', slashStandIn)));
   }
 
-  /** Adds an asset that matches. */
   add({ path: folder }: FolderToList, asset: AssetRecord): void {
     const path = folder + (asText(asset.name) ?? '');
     if (path === this.#pattern) this.#exact.push(asset);

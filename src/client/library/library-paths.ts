@@ -12,7 +12,6 @@ export const isMarkedFolder = (text: string) => text.startsWith(`${folderPrefix}
 /** Returns true if a path ends with an extension such as `.mp4`, so that it is hardly a folder to create. */
 export const looksLikeFile = (path: string) => /\.(?=\w*[A-Za-z])\w{2,4}$/.test(path);
 
-/** Removes the prefix `folder:`. */
 export const withoutFolderPrefix = (text: string) => (isMarkedFolder(text) ? text.slice(folderPrefix.length) : text);
 
 /** Returns true for the top level, `/`. Any other name, even `root`, can be a folder. */

@@ -92,11 +92,6 @@ export class WorkspaceInUse {
     this.#choice = choice;
   }
 
-  /** Returns the uid or name that is configured; undefined for the primary workspace. */
-  async configured(): Promise<string | undefined> {
-    return (await this.#choice()).configured;
-  }
-
   /**
    * Returns its uid. A configured uid needs no request.
    *

@@ -15,7 +15,6 @@ export type RunFiles = {
   createRun?: ((settings: UploadSettings, ports: UploadPorts) => BatchRun) | undefined;
 };
 
-/** An upload run that was started. */
 export type StartedRun = {
   /** Yields the outcome of each file as it becomes known. The run goes on even if nothing reads them. */
   outcomes: AsyncGenerator<FileOutcome[]>;

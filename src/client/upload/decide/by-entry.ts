@@ -46,12 +46,11 @@ export async function decideByEntry(
 }
 
 /** Returns what an unfinished upload shows of its asset. */
-export const evidenceOfEntry = (
-  { session, begunAt, file: { sizeBytes, mtimeNs } }: OpenEntry | CompleteEntry,
-  kind: EvidenceKind,
-): FileEvidence => ({
-  ...{ kind, assetUid: session.assetUid, isOwn: true, foundAt: begunAt },
-  version: { sizeBytes, mtimeNs },
+export const evidenceOfEntry = ({ session, begunAt }: OpenEntry | CompleteEntry, kind: EvidenceKind): FileEvidence => ({
+  kind,
+  assetUid: session.assetUid,
+  isOwn: true,
+  foundAt: begunAt,
 });
 
 /** Returns true if a file still has the content that an upload without a receipt has sent. */

@@ -62,7 +62,6 @@ export async function inFolder(
   return found;
 }
 
-/** A file to compare with the assets of its folder. */
 type ComparedFile = {
   file: UploadFile;
   /** Uid, or empty for the top level. */

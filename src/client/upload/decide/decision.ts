@@ -40,14 +40,12 @@ export type FileEvidence = {
   isOwn: boolean;
   /** When it was found, in ISO 8601. */
   foundAt: string;
-  /** Version of the file that it is about. */
-  version: Pick<Receipt, 'sizeBytes' | 'mtimeNs'>;
 };
 
 /** Returns what a receipt shows. */
 export function evidenceOf(receipt: Receipt, kind = kindOf(receipt)): FileEvidence {
-  const { assetUid, sessionUid, at, evidenceAt, sizeBytes, mtimeNs } = receipt;
-  return { kind, assetUid, isOwn: sessionUid !== '', foundAt: evidenceAt ?? at, version: { sizeBytes, mtimeNs } };
+  const { assetUid, sessionUid, at, evidenceAt } = receipt;
+  return { kind, assetUid, isOwn: sessionUid !== '', foundAt: evidenceAt ?? at };
 }
 
 /** What is decided of a file if nothing is known of it. */

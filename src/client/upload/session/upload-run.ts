@@ -23,7 +23,6 @@ export class UploadRun implements Subject {
   readonly metadata: UploadMetadata;
   readonly id: string;
   readonly startedAt: string;
-  /** Key of its receipt. */
   readonly key: ReceiptKey;
   /** Number of bytes written to the socket. Bytes that are sent again count again. */
   bytesSent = 0;

@@ -23,7 +23,6 @@ import {
 type DirectoryToWalk = { directory: string; typedPath: string; glob?: SplitGlob };
 type WalkRoot = { file: UploadFile; typedPath: string; found?: BigIntStats } | DirectoryToWalk;
 
-/** A directory that is being walked. */
 type Walk = DirectoryToWalk & {
   /** Returns true for the path of a file that the glob matches. */
   isMatch: (inside: string) => boolean;

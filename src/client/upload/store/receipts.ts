@@ -338,7 +338,6 @@ export class Receipts {
     return (await this.findMark(id)) ?? 0;
   }
 
-  /** Returns the id of the newest receipt. */
   async newestId(): Promise<number> {
     const sql = 'SELECT coalesce(max(seq), 0) AS id FROM uploads';
     return (await this.#database.selectFirst<{ id: number }>(sql))?.id ?? 0;

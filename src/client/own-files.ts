@@ -16,7 +16,6 @@ import { isOwnPath, stateMarker } from '../shared/own-names.ts';
 import { usageError } from './errors.ts';
 import { toSlashes } from './local-path.ts';
 
-/** Size in bytes of the largest configuration. */
 const maxConfigurationBytes = 1024 * 1024;
 
 /** Returns true for bytes that cannot be the first of a configuration, which is an object in JSON. */

@@ -61,7 +61,6 @@ export class QueueClient {
   readonly #closing = new AbortController();
   readonly #signal: AbortSignal;
   readonly #objects = new Set<QueueBase>();
-  /** Maps root names to their queues. */
   readonly #queues = new Map<string, Promise<RootQueue>>();
   /** Messages already reported, with job ids replaced so that each kind of error is reported once. */
   readonly #reported = new Set<string>();

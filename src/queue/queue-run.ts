@@ -69,7 +69,6 @@ export class QueueRun implements BatchRun {
   readonly #readyWatch: ReadyWatch;
   #tracker: JobTracker | undefined;
   readonly #tracked = new Map<string, QueuedTask>();
-  /** Names of roots that the store has recorded. */
   readonly #recordedRoots = new Set<string>();
   #stopReason: CodedError | undefined;
   #remaining = 0;

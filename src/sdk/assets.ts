@@ -86,7 +86,6 @@ const createReads = ({ run, iterate, warn }: ClientParts): Pick<AssetFunctions, 
     }),
 });
 
-/** Converts a query to the filters of a list. */
 async function filtersOf(library: Library, query: Public.AssetQuery): Promise<AssetFilters> {
   const filters: AssetFilters = { ordering: query.ordering };
   for (const [field, name] of Object.entries(queryNames)) filters[field as AssetFilterName] = query[name];
@@ -165,7 +164,6 @@ const createWrites = ({
     }),
 });
 
-/** Converts a change of assets to that of the client. */
 async function changeOf(library: Library, wanted: Public.AssetChange): Promise<WantedChange> {
   argument.assertArgument('change', argument.assetChange, wanted);
   const { tags, addTags = [], removeTags = [], name, description, folder } = wanted;

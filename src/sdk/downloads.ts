@@ -30,7 +30,6 @@ import { findFolder } from './folders.ts';
 import type * as Public from './public-types.ts';
 import { toWaitNotice } from './uploads.ts';
 
-/** Creates the function that downloads one file. */
 export const createDownload =
   (parts: ClientParts): Public.Client['assets']['download'] =>
   (uid, path, call = {}) =>

@@ -12,7 +12,6 @@ import * as argument from './arguments.ts';
 import type { ClientParts } from './client-parts.ts';
 import type * as Public from './public-types.ts';
 
-/** Creates the functions of folders, which forward to the client. */
 export const createFolders = ({ run, labelOf }: ClientParts): Public.Client['folders'] => ({
   list: (call) => run(call, async ({ library }) => (await library.folders()).tree.all.map(toFolder)),
   ensure: (path, call) =>

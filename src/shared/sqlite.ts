@@ -2,7 +2,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 
 type Value = string | number | null | Uint8Array;
 
-/** A prepared statement. */
 export type SqlStatement = {
   all(...values: Value[]): unknown[];
   get(...values: Value[]): unknown;

@@ -106,7 +106,6 @@ function assertColumns(columns: readonly string[]): void {
 /** Outcomes of the cells of a row, and the change of its asset. */
 type ComparedRow = { line: number; changes: SheetChange[]; item: ChangeItem | undefined };
 
-/** Compares the edited cells of a row with its asset. */
 async function compareRow(
   deps: ApplyDeps,
   comparison: RowComparison,

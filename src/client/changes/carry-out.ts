@@ -124,7 +124,6 @@ export async function carryOut(
   }
 }
 
-/** State shared by the items of a change. */
 type ItemRun = {
   deps: CarryOutDeps;
   store: ChangeLog;

@@ -30,7 +30,6 @@ export type OutputPorts = {
   warn(message: string): void;
 };
 
-/** A file to write. */
 export type OutputFile = {
   path: string;
   /** Default: that of the umask. */
@@ -59,7 +58,6 @@ export type WrittenPart = {
   times(): Promise<{ mtimeNs: string }>;
 };
 
-/** Handle for an output file that is being written. */
 export type OutputHandle = {
   write(chunk: Uint8Array): Promise<void>;
   /** Discards everything written so far. Undefined for pipes and devices, which cannot be truncated. */

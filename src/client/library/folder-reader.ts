@@ -202,7 +202,6 @@ export class FolderReader {
     this.#isApplied = true;
   }
 
-  /** Returns the assets whose record shows the folder. */
   async #shownIn(
     parent: string,
     found: readonly AssetRecord[],

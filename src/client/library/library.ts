@@ -4,7 +4,6 @@ import { FolderReader } from './folder-reader.ts';
 import { fetchFolderTree, type WorkspaceFolderTree } from './folder-tree.ts';
 import type { WorkspaceInUse } from './workspace-in-use.ts';
 
-/** The folders of a workspace. */
 export type FetchedTree = {
   workspace: string;
   tree: WorkspaceFolderTree;

@@ -80,7 +80,6 @@ export class SqliteDatabase {
     });
   }
 
-  /** Returns the rows of a query. */
   select<Row>(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     return this.#read(() => this.#prepare(sql).all(...values) as Row[]);
   }

@@ -126,7 +126,6 @@ export type LocalRecord =
   /** The assets of a folder were listed. */
   | { record: 'listing'; key: Omit<ReceiptKey, 'realPath'>; listing: FolderListing };
 
-/** This machine's records, as far as there are any. */
 type RecordStores = { receipts?: Receipts | undefined; store?: UploadStore | undefined };
 
 /** Writes what decisions say of this machine's records: first what is deleted, then moved and adopted receipts, all at once. */

@@ -23,7 +23,6 @@ export type Subject = {
   readonly metadata: UploadMetadata | undefined;
   /** Returns the BLAKE3 of its content, which is read once. */
   digest(): Promise<string>;
-  /** Calls `work` with the opened file. */
   read<T>(work: (source: UploadSource) => Promise<T>): Promise<T>;
 };
 

@@ -53,7 +53,6 @@ export type OpenedUpload = {
   id: string;
   /** @throws CodedError if the upload fails; a later run can resume it */
   run(): Promise<SendResult>;
-  /** Bytes that were sent so far. */
   readonly bytesSent: number;
   /** Uid of the asset that is being uploaded; undefined before it is created. */
   readonly assetUid: string | undefined;

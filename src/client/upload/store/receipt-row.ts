@@ -63,7 +63,6 @@ export function kindOf({
   return sessionUid === '' ? 'checksum' : 'upload';
 }
 
-/** Maps each field of a receipt to its column. */
 const columnOf: Record<keyof Receipt, string> = {
   service: 'service',
   workspace: 'workspace',
@@ -124,7 +123,6 @@ const valuesOf = (receipt: Receipt) =>
     return typeof value === 'boolean' ? Number(value) : value;
   });
 
-/** Reads the column `verified` of a row. */
 export const withVerified = <Row extends { verified: number | null }>(row: Row) => ({
   ...row,
   verified: row.verified === null ? null : row.verified === 1,

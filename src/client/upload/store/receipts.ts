@@ -193,7 +193,6 @@ export class Receipts {
     return listing && { ...listing, assets: await this.#database.select<ListedAsset>(sql, ...where) };
   }
 
-  /** Adds assets to the listing of a folder. */
   async saveListing({ service, workspace, folder }: Omit<ReceiptKey, 'realPath'>, listing: FolderListing) {
     const where = [service, workspace, folder];
     await this.#database.change(() => {

@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { formatCount } from '../../../shared/figures.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
-import { FileButton, SearchField } from './controls.tsx';
+import { Button, FileButton, SearchField } from './controls.tsx';
 import { CopyView } from './copy-view.tsx';
 import { Detail } from './detail.tsx';
 import { type DropContents, readDrop, useDrops } from './drops.ts';
@@ -10,7 +10,6 @@ import { Filters } from './filters.tsx';
 import { findFolder } from './folders.tsx';
 import { Grid } from './grid.tsx';
 import { useKeptFocus, useWindowEvent } from './hooks.ts';
-import { Icon } from './icon.tsx';
 import { useLibrary } from './library.ts';
 import { Notices } from './notices.tsx';
 import type { PagedList } from './paged-list.ts';
@@ -125,15 +124,13 @@ function Header({ list, tree, query, isSideOpen, setSideOpen, onSelect, setQuery
   const { parent, search } = query;
   return (
     <header>
-      <button
-        type="button"
+      <Button
         class="opener"
-        aria-label="Places"
+        icon="menu"
+        label="Places"
         aria-expanded={isSideOpen}
         onClick={() => setSideOpen(!isSideOpen)}
-      >
-        <Icon name="menu" />
-      </button>
+      />
       <Crumbs {...{ tree, query, onSelect }} />
       <SearchField
         key={setView.key}

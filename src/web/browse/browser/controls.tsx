@@ -1,12 +1,12 @@
-import type { TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren, TargetedFocusEvent, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { type DropContents, readChosen } from './drops.ts';
 import { useDelay } from './hooks.ts';
 import { Icon, type IconName } from './icon.tsx';
 
-type ButtonProps = {
-  text: string;
-  onClick(): void;
+type ButtonProps = Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'label'> & {
+  icon?: IconName;
+  text?: ComponentChildren;
   /** Name for screen readers, if the text is a symbol. */
   label?: string;
   hasFocus?: boolean;
@@ -14,8 +14,9 @@ type ButtonProps = {
 
 const focus = (button: HTMLButtonElement | null) => button?.focus();
 
-export const Button = ({ text, onClick, label, hasFocus }: ButtonProps) => (
-  <button type="button" onClick={onClick} aria-label={label} ref={hasFocus ? focus : null}>
+export const Button = ({ icon, text, label, hasFocus, ...rest }: ButtonProps) => (
+  <button type="button" aria-label={label} ref={hasFocus ? focus : null} {...rest}>
+    {icon && <Icon name={icon} />}
     {text}
   </button>
 );
@@ -38,29 +39,18 @@ export function FileButton({ text, isFolder = false, onFiles }: FileButtonProps)
           currentTarget.value = '';
         }}
       />
-      <button type="button" class={isFolder ? 'folder-button' : 'primary'} onClick={() => input.current?.click()}>
-        <Icon name={isFolder ? 'folder' : 'upload'} />
-        {text}
-      </button>
+      <Button
+        {...(isFolder ? { icon: 'folder', class: 'folder-button' } : { icon: 'upload', class: 'primary' })}
+        text={text}
+        onClick={() => input.current?.click()}
+      />
     </>
   );
 }
 
-type IconButtonProps = { icon: IconName; label: string; isPressed?: boolean; hasFocus?: boolean; onClick(): void };
-
 /** Renders a button that shows an icon only; its name is a tooltip, and for screen readers. */
-export const IconButton = ({ icon, label, isPressed, hasFocus, onClick }: IconButtonProps) => (
-  <button
-    type="button"
-    class="act"
-    title={label}
-    aria-label={label}
-    aria-pressed={isPressed}
-    onClick={onClick}
-    ref={hasFocus ? focus : null}
-  >
-    <Icon name={icon} />
-  </button>
+export const IconButton = (props: ButtonProps & { label: string }) => (
+  <Button class="act" title={props.label} {...props} />
 );
 
 type ControlProps = { label: string; value: string | undefined; onChange(value: string): void };

@@ -3,9 +3,9 @@ import { isUid } from '../../../contract/uid.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
 import type { FolderView, Query } from '../protocol.ts';
 import { setup } from './api.ts';
+import { Button } from './controls.tsx';
 import { findFolder } from './folders.tsx';
 import { useCopy } from './hooks.ts';
-import { Icon } from './icon.tsx';
 
 type CopyViewProps = { tree: readonly FolderView[]; query: Query };
 
@@ -14,10 +14,13 @@ export function CopyView({ tree, query }: CopyViewProps) {
   const { outcome, copy } = useCopy();
   const copyCommand = () => copy(formatViewCommand('browse', query, tree));
   return (
-    <button type="button" class="copy-view" title="Copy the command that shows this view" onClick={copyCommand}>
-      <Icon name="link" />
-      <span aria-live="polite">{outcome ?? 'Copy view'}</span>
-    </button>
+    <Button
+      class="copy-view"
+      icon="link"
+      text={<span aria-live="polite">{outcome ?? 'Copy view'}</span>}
+      title="Copy the command that shows this view"
+      onClick={copyCommand}
+    />
   );
 }
 

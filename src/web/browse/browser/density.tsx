@@ -18,7 +18,7 @@ export const DensityChoice = () => (
         key={each}
         icon={each}
         label={`${capitalize(each)} cards`}
-        isPressed={density.value === each}
+        aria-pressed={density.value === each}
         onClick={() => {
           density.value = each;
           // biome-ignore lint/suspicious/noDocumentCookie: Firefox and Safari have had no Cookie Store for long

@@ -1,7 +1,8 @@
 import { signal } from '@preact/signals';
 import type { FolderView, Query } from '../protocol.ts';
+import { Button } from './controls.tsx';
 import { type Dragged, draggedAssets } from './drops.ts';
-import { Icon } from './icon.tsx';
+import type { IconName } from './icon.tsx';
 
 export type FolderEvents = {
   /** Called with the selected folder: undefined for all assets, `root` for the top level. */
@@ -27,20 +28,14 @@ type FolderTreeProps = FolderEvents & { tree: readonly FolderView[]; query: Quer
 export function FolderTree({ tree, query, ...events }: FolderTreeProps) {
   const isLarge = flattenTree(tree).length > maxUnfolded;
   const item = (label: string, parent: string, target: FolderView | null, isExpanded?: boolean) => (
-    <button
-      type="button"
-      class="place"
+    <Button
+      {...placeOf('folder', label, query.parent === parent)}
       title={label}
       dir="auto"
-      aria-current={query.parent === parent}
       aria-expanded={isExpanded}
-      tabIndex={query.parent === parent ? 0 : -1}
       onClick={() => events.onSelect(parent)}
       {...dropHandlers(target, events)}
-    >
-      <Icon name="folder" />
-      <span>{label}</span>
-    </button>
+    />
   );
   const branch = (folders: readonly FolderView[]) => (
     <ul>
@@ -67,19 +62,26 @@ export function FolderTree({ tree, query, ...events }: FolderTreeProps) {
   );
 }
 
+/** Properties of the button of a place. The current one is a stop of Tab. */
+export const placeOf = (icon: IconName, label: string, isCurrent: boolean) => ({
+  class: 'place',
+  icon,
+  text: <span>{label}</span>,
+  'aria-current': isCurrent,
+  tabIndex: isCurrent ? 0 : -1,
+});
+
 /** Folds a folder, by mouse. Keys do it on the folder itself: the arrows left and right. */
 const Fold = ({ folder: { uid }, isClosed }: { folder: FolderView; isClosed: boolean }) => (
-  <button
-    type="button"
+  <Button
     class="fold"
+    icon="fold"
     tabIndex={-1}
     aria-hidden="true"
     onClick={() => {
       folds.value = new Map(folds.value).set(uid, !isClosed);
     }}
-  >
-    <Icon name="fold" />
-  </button>
+  />
 );
 
 function dropHandlers(folder: FolderView | null, { onMove, onFiles }: FolderEvents) {

@@ -1,7 +1,6 @@
 import type { FolderView, Query } from '../protocol.ts';
 import { Button } from './controls.tsx';
 import { findFolder } from './folders.tsx';
-import { Icon } from './icon.tsx';
 
 type PlaceProps = {
   tree: readonly FolderView[];
@@ -12,9 +11,7 @@ type PlaceProps = {
 /** Shows the path of the folder that the list is from. */
 export function Crumbs({ tree, query: { parent }, onSelect }: PlaceProps) {
   const crumb = (name: string, place: string | undefined) => (
-    <button type="button" dir="auto" aria-current={place === parent} onClick={() => onSelect(place)}>
-      {name}
-    </button>
+    <Button dir="auto" text={name} aria-current={place === parent} onClick={() => onSelect(place)} />
   );
   const below = parent === 'root' ? [{ uid: 'root', name: 'Top level' }] : pathTo(tree, parent);
   return (
@@ -45,10 +42,7 @@ export function Surroundings({ tree, query: { parent, search }, onSelect }: Plac
         <ul class="subfolders" aria-label="Folders in this folder">
           {children.map(({ uid, name }) => (
             <li key={uid}>
-              <button type="button" dir="auto" onClick={() => onSelect(uid)}>
-                <Icon name="folder" />
-                <span>{name}</span>
-              </button>
+              <Button dir="auto" icon="folder" text={<span>{name}</span>} onClick={() => onSelect(uid)} />
             </li>
           ))}
         </ul>

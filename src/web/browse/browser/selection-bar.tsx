@@ -5,7 +5,6 @@ import { copyLinks, fetchUids, PageError, pick, setup } from './api.ts';
 import { Button } from './controls.tsx';
 import { formatViewCommand } from './copy-view.tsx';
 import { useDelay } from './hooks.ts';
-import { Icon } from './icon.tsx';
 import type { PagedList } from './paged-list.ts';
 import {
   changedList,
@@ -85,11 +84,7 @@ export function SelectionBar(props: SelectionBarProps) {
       <span class="actions">
         {setup.pick ? <PickActions {...props} count={count} /> : !isNothing && <CopyActions {...props} count={count} />}
       </span>
-      {!isNothing && (
-        <button type="button" class="clear" aria-label="Clear the selection" onClick={clearSelection}>
-          ✕
-        </button>
-      )}
+      {!isNothing && <Button class="clear" text="✕" label="Clear the selection" onClick={clearSelection} />}
     </section>
   );
 }
@@ -114,15 +109,13 @@ function PickActions({ list, query, count }: ActionsProps) {
   const use = async () => end(await toRequest(list, query), 'Handed to the terminal');
   return (
     <>
-      <button
-        type="button"
+      <Button
         class="primary"
+        text={`Use these ${nameCount(count)}`}
         disabled={count === 0}
         aria-disabled={isWorking.value}
         onClick={() => work(list, `Handing over ${nameCount(count)} …`, use)}
-      >
-        {`Use these ${nameCount(count)}`}
-      </button>
+      />
       <Button text="Cancel" onClick={() => work(list, 'Canceling …', () => end(null, 'Canceled'))} />
     </>
   );
@@ -167,17 +160,14 @@ function CopyActions({ list, query, tree, count = Number.POSITIVE_INFINITY }: Ac
   return (
     <>
       {actions.map(([icon, text, perform, obstacle]) => (
-        <button
+        <Button
           key={text}
-          type="button"
+          {...{ icon, text }}
           disabled={obstacle !== false}
           aria-disabled={isWorking.value}
           title={obstacle || undefined}
           onClick={() => work(list, `${text} …`, perform)}
-        >
-          <Icon name={icon} />
-          {text}
-        </button>
+        />
       ))}
     </>
   );

@@ -1,8 +1,9 @@
 import { describeScope, formatCount, formatTimeOfDay } from '../../../shared/figures.ts';
 import type { FolderView, Query, RequestBudget } from '../protocol.ts';
 import { setup } from './api.ts';
-import { type FolderEvents, FolderTree, findFolder } from './folders.tsx';
-import { Icon, type IconName } from './icon.tsx';
+import { Button } from './controls.tsx';
+import { type FolderEvents, FolderTree, findFolder, placeOf } from './folders.tsx';
+import type { IconName } from './icon.tsx';
 import type { PagedList } from './paged-list.ts';
 
 type SideBarProps = FolderEvents & {
@@ -53,16 +54,11 @@ export function SideBar({ list, tree, query, budget, workspace, isSideOpen, onVi
         <ul>
           {views.map((view) => (
             <li key={view.label}>
-              <button
-                type="button"
-                class="place"
-                aria-current={view === current}
+              <Button
+                {...placeOf(view.icon, view.label, view === current)}
                 tabIndex={view === tabStop ? 0 : -1}
                 onClick={() => onView(view.filters)}
-              >
-                <Icon name={view.icon} />
-                <span>{view.label}</span>
-              </button>
+              />
             </li>
           ))}
         </ul>

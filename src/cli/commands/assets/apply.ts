@@ -73,28 +73,24 @@ const addApplyOptions = (command: Command) =>
     .option(...encodingOption)
     .option(...anyWorkspaceOption);
 
-type ApplyRequest = Pick<IdOptions, 'anyWorkspace'> & {
-  file: string;
-  encoding: string | undefined;
-  report: string | undefined;
-  options: ApplyOptions;
-};
+type ApplyRequest = ReturnType<typeof parseApplyRequest>;
 
 /** @throws CodedError `usage` (exit 2) if options conflict */
 function parseApplyRequest(
   { signal }: Context,
   file: string,
   { mine, theirs, restore, shuffled, createFolders, clearWith, ...flags }: FlagsOf<typeof addApplyOptions>,
-): ApplyRequest {
+) {
   if (mine && theirs) throw usageError('--mine and --theirs cannot be used together', 'use one of them');
-  const prefer = mine ? 'mine' : theirs ? 'theirs' : undefined;
-  const { report, encoding, anyWorkspace } = flags;
-  const choices = {
+  const options: ApplyOptions = {
+    prefer: mine ? 'mine' : theirs ? 'theirs' : undefined,
     restores: restore ?? false,
     isShuffled: shuffled ?? false,
     mayCreateFolders: createFolders ?? false,
+    clearWith,
+    signal,
   };
-  return { file, encoding, report, anyWorkspace, options: { prefer, ...choices, clearWith, signal } };
+  return { ...flags, file, options };
 }
 
 async function runApply(

@@ -8,7 +8,7 @@ import type { Context } from '../../context.ts';
 import { createFolderLookup } from '../../library/folder-lookup.ts';
 import { fetchFolderTreeIfAny } from '../../library/folders.ts';
 import { LocationNames } from '../../library/name-cache.ts';
-import { durationText, sizeText, timeText } from '../../output/cells.ts';
+import { cellOf } from '../../output/cells.ts';
 import {
   type Column,
   type DetailRow,
@@ -129,31 +129,24 @@ function workspaceText(asset: AssetRecord): string | undefined {
   return uids[0] ?? names[0];
 }
 
+const mainFields = ['uid', 'name', 'type', 'status', 'duration', 'size', 'created_at'];
+
 /** Formats an asset as rows, the main fields first, then all others that the service sent. */
 const assetRows =
   (places: LocationNames) =>
   (asset: AssetRecord, render: RenderContext): DetailRow[] => {
-    const { uid, name, type, status: _, duration, size, created_at, ...rest } = asset;
     const { isTerminal } = render;
-    const folder = folderText(asset, places);
-    const other = ([field, value]: [string, unknown]): DetailRow => {
-      const label = field.replaceAll('_', ' ');
-      if (isTerminal && parentFields.includes(field)) return ['folder', folder];
+    const rowOf = (field: string): DetailRow => {
+      const [label, value] = [field.replaceAll('_', ' '), asset[field]];
+      const column = assetColumns.find((each) => each.field === field);
+      if (column) return [label, cellOf(column, asset, render)];
+      if (isTerminal && parentFields.includes(field)) return ['folder', folderText(asset, places)];
       if (isTerminal && workspaceFields().includes(field))
         return ['workspace', places.displayName(workspaceText(asset))];
       if (isTerminal && field.endsWith('_at')) return [label, relativeTime(value, render.now)];
       return [label, isTerminal ? shortenUrl(displayText(value)) : displayText(value)];
     };
-    return [
-      ['uid', escapeControls(uid)],
-      ['name', displayText(name)],
-      ['type', displayText(type)],
-      ['status', status(asset, render)],
-      ['duration', durationText(duration, render)],
-      ['size', sizeText(size, render)],
-      ['created at', timeText(created_at, render)],
-      ...Object.entries(rest).map(other),
-    ];
+    return [...new Set([...mainFields, ...Object.keys(asset)])].map(rowOf);
   };
 
 /** Returns one asset as a record. On a terminal, its folder and workspace are shown by name. */

@@ -16,7 +16,6 @@ import {
 import { usageError } from '../../../client/errors.ts';
 import type { DownloadReceipt } from '../../../client/library/download-receipts.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
-import type { Collection } from '../../../contract/paths.ts';
 import { capitalize, formatBytes, pluralize } from '../../../shared/figures.ts';
 import { asNumber, asText } from '../../../shared/json-values.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
@@ -28,7 +27,8 @@ import type { OutputRecord } from '../../reference/schemas.ts';
 import { confirm } from '../../terminal/prompt.ts';
 import { failureOf } from '../bulk-result.ts';
 
-export type DownloadManyOptions = Omit<PlanRequest, 'collection'> & {
+export type DownloadRequest = PlanRequest & {
+  ids: readonly string[];
   filters: AssetFilters;
   picks: boolean | undefined;
   newest: boolean | undefined;
@@ -36,8 +36,6 @@ export type DownloadManyOptions = Omit<PlanRequest, 'collection'> & {
   output: string | undefined;
   progress: ProgressMode;
 };
-
-export type DownloadRequest = DownloadManyOptions & { collection: Collection; ids: readonly string[] };
 
 /** Result for one file. `path` is null if the asset could not be read, because its file name is then unknown. */
 export type DownloadRecord = OutputRecord<'downloads'>;

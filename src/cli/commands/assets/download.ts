@@ -24,7 +24,7 @@ import { parseCount } from '../../settings/units.ts';
 import { noLimit } from '../confirm-many.ts';
 import { parseFilters, withFilters } from '../filters.ts';
 import { pickOption, resolveTargets } from './bulk.ts';
-import { type DownloadManyOptions, type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
+import { type DownloadRequest, downloadList, downloadMany } from './download-many.ts';
 import { savedRecord, saveOne } from './save.ts';
 
 export function download(command: Command, run: ActionWrapper, collection: Collection): void {
@@ -38,7 +38,7 @@ export function download(command: Command, run: ActionWrapper, collection: Colle
   );
   addDownloadOptions(command, collection).action(
     run(async (context, ids, flags) =>
-      runDownload(context, { ...(await parseDownloadOptions(context, ids, flags)), collection }),
+      runDownload(context, await parseDownloadRequest(context, { collection, ids }, flags)),
     ),
   );
 }
@@ -62,11 +62,11 @@ function addDownloadOptions(command: Command, collection: Collection) {
 }
 
 /** Filters need no ids, so that an only directory beside them is where the files are saved. */
-async function parseDownloadOptions(
+async function parseDownloadRequest(
   context: Context,
-  typed: readonly string[],
+  { collection, ids: typed }: Pick<DownloadRequest, 'collection' | 'ids'>,
   flags: FlagsOf<typeof addDownloadOptions> & { pick?: true | undefined },
-): Promise<DownloadManyOptions & { ids: readonly string[] }> {
+): Promise<DownloadRequest> {
   const { output, newest, progress } = flags;
   const lanes = parseCount('--transfers', flags.transfers, 1);
   const filters = await parseFilters(context, flags);
@@ -76,7 +76,7 @@ async function parseDownloadOptions(
   const ids = isTarget ? [] : typed;
   if (output !== undefined && directory !== '') throw usageError('--output and --directory cannot be used together');
   const { acceptRendition: acceptsRendition = false, flatten: isFlat = false, pick: picks } = flags;
-  return { ids, filters, picks, newest, output, directory, isFlat, lanes, progress, acceptsRendition };
+  return { collection, ids, filters, picks, newest, output, directory, isFlat, lanes, progress, acceptsRendition };
 }
 
 async function runDownload(context: Context, request: DownloadRequest) {

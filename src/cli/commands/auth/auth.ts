@@ -70,11 +70,9 @@ const logout: Define = (command, run) =>
     )
     .addArgument(profileArgument('profile; defaults to the current one'))
     .option('--all', 'remove all profiles')
-    .action(run((context, name, { all }) => runLogout(context, { name, all })));
+    .action(run((context, name, { all }) => runLogout(context, name, all)));
 
-type LogoutRequest = { name: string | undefined; all?: true | undefined };
-
-async function runLogout(context: Context, { name, all }: LogoutRequest): Promise<Result> {
+async function runLogout(context: Context, name: string | undefined, all = false): Promise<Result> {
   const { profiles, settings, terminal } = context;
   const before = await profiles.read();
   const one = name ?? settings.profile ?? before.current;

@@ -13,15 +13,9 @@ import { listBy, noResult, type Result } from '../../output/result.ts';
 import { parseCount } from '../../settings/units.ts';
 import { limitRateOption, parseLimitRate } from '../../uploading/upload-options.ts';
 import { parseFilters, sortOption, splitPath, withFilters } from '../filters.ts';
-import { encodeView, openPage, type PageRequest } from '../page/page.ts';
+import { encodeView, openPage } from '../page/page.ts';
 import { isListed } from '../page/page-selections.ts';
 import { pickInPage } from '../page/pick.ts';
-
-type BrowseRequest = PageRequest & {
-  opens: boolean;
-  /** True to wait until the user has selected assets, and to print them. */
-  picks: boolean;
-};
 
 export const browse: CommandDefinition = (command, run) => {
   addExamples(
@@ -65,7 +59,7 @@ async function parseBrowseRequest(context: Context, words: readonly string[], fl
   };
 }
 
-async function runBrowse(context: Context, request: BrowseRequest): Promise<Result> {
+async function runBrowse(context: Context, request: Awaited<ReturnType<typeof parseBrowseRequest>>): Promise<Result> {
   if (context.isDryRun('serve the library on this machine')) return noResult;
   if (request.picks) return printPicked(context, await pickInPage(context, request, 'to print what they are'));
   const page = await openPage(context, request);

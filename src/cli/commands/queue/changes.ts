@@ -25,7 +25,13 @@ export const retry: Define = (command, run) =>
     .addArgument(idArgument())
     .option(...queueOption)
     .option('--all', 'retry all failed uploads')
-    .action(run((context, ids, flags) => runRetry(context, parseRetryRequest(context, ids, flags))));
+    .action(
+      run((context, ids, { queue, all = false }) => {
+        const address = resolveQueue(context, queue);
+        assertSelection(ids, all, 'upload ids or --all');
+        return runRetry(context, { address, ids, all, states: ['failed'] });
+      }),
+    );
 
 export const forget: Define = (command, run) =>
   addExamples(
@@ -53,19 +59,7 @@ type ChangeRequest = {
   finishedBefore?: number | undefined;
 };
 
-type RetryFlags = { queue?: string | undefined; all?: boolean | undefined };
-type ForgetFlags = RetryFlags & { finished?: boolean | undefined; olderThan?: string | undefined };
-
-/** @throws CodedError `usage` (exit 2) */
-function parseRetryRequest(
-  context: Context,
-  ids: readonly string[],
-  { queue, all = false }: RetryFlags,
-): ChangeRequest {
-  const address = resolveQueue(context, queue);
-  assertSelection(ids, all, 'upload ids or --all');
-  return { address, ids, all, states: ['failed'] };
-}
+type ForgetFlags = { queue?: string; all?: boolean; finished?: boolean; olderThan?: string };
 
 /** Puts failed jobs back into the queue, and ends a pause of the queue. */
 async function runRetry(context: Context, request: ChangeRequest) {

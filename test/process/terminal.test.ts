@@ -1,4 +1,4 @@
-import { copyFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { FaultProxy, respondWith } from '../support/fault-proxy.ts';
@@ -87,6 +87,25 @@ describe('terminal', { tags: 'script' }, () => {
       expect(screen.lines.filter((line) => /% of |of 9 files/.test(line))).toEqual([]);
     },
   );
+
+  it('a program that is killed between frames of its progress bar leaves a terminal that wraps lines', async () => {
+    const pidFile = join(temporaryFolder(), 'pid');
+    const upload = shellQuote([
+      ...[...mediactlCommand, 'upload', '--existing', 'upload', fixturePath('clip.mp4')],
+      ...['--chunk-size', '20KiB', '--limit-rate', '50KiB'],
+    ]);
+    const pty = new Pty(
+      ['sh', '-c', `echo $$ > ${pidFile}; exec ${upload.replaceAll("'", '')}`],
+      environment(temporaryFolder()),
+    );
+    const framesAfter = () => pty.output.split('% ').length;
+    await expect.poll(framesAfter).toBeGreaterThan(4);
+    process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL');
+    await pty.exited;
+    const count = (mode: string) => pty.output.split(`\u001b[?7${mode}`).length - 1;
+    expect(count('l')).toBeGreaterThan(2);
+    expect(count('h')).toBeGreaterThanOrEqual(count('l') - 1); // the kill can be in the middle of a frame
+  });
 
   it('upload shows a progress bar of the sent bytes and then the result', async () => {
     // A short name: the result is cut to the width of the terminal.

@@ -44,8 +44,17 @@ export class LiveDisplay {
     });
     // The cursor rests on the first line, where it stays if the terminal is resized and rewraps the lines.
     const { terminal: cursor } = this.#multi as unknown as { terminal: Cursor };
-    this.#multi.on('redraw-post', () => cursor.cursorRelativeReset());
-    this.#multi.on('redraw-pre', () => this.#clearAfterResize());
+    const write = (text: string) => void terminal.stderr.write(text);
+    // Lines wrap again between frames, since a process that is killed leaves the terminal as it is.
+    this.#multi.on('start', () => write(wrapOn));
+    this.#multi.on('redraw-pre', () => {
+      write(wrapOff);
+      this.#clearAfterResize();
+    });
+    this.#multi.on('redraw-post', () => {
+      cursor.cursorRelativeReset();
+      write(wrapOn);
+    });
     this.#timer = setInterval(() => this.#draw(), 1000 / framesPerSecond);
     // Lines of the display never wrap, but a line logged above them can wrap over rows drawn earlier.
     terminal.redirectLines((line) => this.#multi.log(`${clearBelow}${wrapOn}${line}${wrapOff}`));

@@ -102,6 +102,19 @@ it('check of files finds them in a folder, or else in each folder that has an as
   expect((await cli.run(['check', one, '/U', '--download'])).code).toBe(2);
 });
 
+it('check of a file finds its asset where it was uploaded, also if it was renamed', async () => {
+  write('one.txt');
+  const path = join(directory, 'one.txt');
+  await cli.run(['folders', 'create', '/U']);
+  await cli.run(['upload', path, '/U']);
+  await cli.run(['rename', '/U/one.txt', 'two.txt']);
+  expect((await cli.run(['check', path])).code).toBe(0);
+  await cli.run(['mv', '/U/two.txt', '/']);
+  expect((await cli.run(['check', path])).code).toBe(0);
+  await cli.run(['rm', '/two.txt', '--yes']);
+  expect((await cli.run(['check', path])).code).toBe(11);
+});
+
 it('check of a file says what the service shows of its asset now: deleted, moved, or failed', async () => {
   write('one.txt');
   const path = join(directory, 'one.txt');

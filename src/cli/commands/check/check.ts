@@ -12,6 +12,7 @@ import {
 import { checkFiles } from '../../../client/upload/decide/check-files.ts';
 import type { DecideNotice } from '../../../client/upload/decide/decision.ts';
 import { choiceFrom, type FileChoice, FileChooser } from '../../../client/upload/sources/file-chooser.ts';
+import { realPathOf } from '../../../client/upload/sources/upload-file.ts';
 import { parentOf } from '../../../contract/asset.ts';
 import { pluralize } from '../../../shared/figures.ts';
 import { type CheckOutcome, checkOutcomes } from '../../../shared/file-evidence.ts';
@@ -37,7 +38,7 @@ export const check: CommandDefinition = (command, run) => {
   addChoiceOptions(
     command
       .description(
-        'Compares a directory with a folder, subdirectories included, and lists what is missing or differs, on either side, as the next sync would find it. Compares single files with a folder, or else with each folder that has an asset of their name. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
+        'Compares a directory with a folder, subdirectories included, and lists what is missing or differs, on either side, as the next sync would find it. Compares single files with a folder, or else with each folder that they were uploaded to, or that has an asset of their name. A file matches if it is known to be its asset: this machine uploaded or downloaded it, the service shows its checksum, or --download has compared the bytes. What was not compared is counted by itself. Exit code 11 unless every file matches.',
       )
       .argument('<path...>', `directory or files to compare; then the folder to compare with: ${folderHelp}`)
       .option('--download', 'download each asset and compare it byte by byte')
@@ -120,7 +121,10 @@ function answer(
   };
 }
 
-/** Files to compare with what is directly in a folder; without one, in each folder that has an asset of their name. */
+/**
+ * Files to compare with what is directly in a folder; without one, in each folder that they were uploaded to, or that has
+ * an asset of their name.
+ */
 type CheckFilesRequest = { files: readonly string[]; folder: string | undefined; choice: FileChoice };
 
 async function runCheckFiles(context: Context, { files, folder, choice }: CheckFilesRequest): Promise<CommandOutcome> {
@@ -128,6 +132,8 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
   const chooser = new FileChooser(choice, { own, names: choiceNames });
   const library = await context.library();
   const { tree } = await fetchFolderTree(context);
+  const { origin } = library.api.transport.baseUrl;
+  const { workspace } = await library.folders();
   const deps = {
     ...{ library, own, signal: context.signal },
     receipts: await context.state.receiptsIfAny(),
@@ -139,7 +145,9 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
   const topsOf = async (file: string) => {
     if (!isAny) return [given];
     const { found } = await findAssets(library, basename(file));
-    const tops = new Set(found.map((asset) => tree.find(parentOf(asset) ?? '')));
+    const uploadedTo = await deps.receipts?.findFolders(origin, workspace, await realPathOf(file));
+    const known = uploadedTo?.filter((folder) => folder === '' || tree.find(folder)) ?? [];
+    const tops = new Set([...found.map((asset) => parentOf(asset) ?? ''), ...known].map((folder) => tree.find(folder)));
     return tops.size > 0 ? [...tops] : [undefined];
   };
   const checked: CheckedFile[] = [];

@@ -97,6 +97,14 @@ export class Receipts {
     return (await this.#database.select<{ path: string }>(sql, assetUid, realPath)).map(({ path }) => path);
   }
 
+  /** Returns the folders (empty for the top level) that a file was uploaded to. */
+  async findFolders(service: string, workspace: string, realPath: string): Promise<string[]> {
+    const sql = `SELECT folder FROM uploads WHERE +service = ? AND workspace = ? AND path = ? AND ${isDone}`;
+    return (await this.#database.select<{ folder: string }>(sql, service, workspace, realPath)).map(
+      ({ folder }) => folder,
+    );
+  }
+
   /** Returns true if a receipt is of a file as it is now. */
   async knowsFile(
     service: string,

@@ -82,6 +82,18 @@ describe('history', () => {
     expect(await get(uid)).toMatchObject({ name: 'piped' });
   });
 
+  it('history --profile lists the changes of that profile only, and refuses one that does not exist', async () => {
+    const cli = new Cli({ MEDIACTL_KEY_STORE: 'file' });
+    const { MEDIACTL_API_KEY: key = '', MEDIACTL_BASE_URL: url = '' } = account();
+    for (const name of ['one', 'other'])
+      await cli.run(['login', '--profile', name, '--base-url', url, '--with-key'], { stdin: key });
+    const [uid = ''] = await createAssets(1);
+    expect((await cli.run(['tag', uid, '--add', 'night', '--profile', 'one'])).code).toBe(0);
+    const count = async (...args: string[]) => (await cli.json(['history', ...args])).length;
+    expect([await count(), await count('--profile', 'one'), await count('--profile', 'other')]).toEqual([1, 1, 0]);
+    expect(errorOf(await cli.run(['history', '--profile', 'nope', '--json']))).toMatchObject({ code: 'not_logged_in' });
+  });
+
   it('history never contains the API key', async () => {
     const [uid = ''] = await createAssets(1);
     await run('update', uid, '--name', setup.sandbox.key.slice(0, 5));

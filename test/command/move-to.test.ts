@@ -95,6 +95,15 @@ describe('--move-to', () => {
     ]);
   });
 
+  it('--move-to says where the only file of a run was moved to, also if it was uploaded before', async () => {
+    const file = write(join(source, 'one.txt'), 'one');
+    await cli.run(['folders', 'create', '/F']);
+    await cli.run(['upload', file, '/F']);
+    const { code, stderr } = await cli.run(['sync', file, '/F', '--move-to', target]);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(`; moved to ${join(target, 'one.txt')}`)]);
+    expect([filesIn(source), filesIn(target)]).toEqual([[], ['one.txt']]);
+  });
+
   it('--move-to with --wait moves a file only once its asset is ready', async () => {
     const path = write(join(source, 'a.mov'), 'a');
     let reads = 0;

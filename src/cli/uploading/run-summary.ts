@@ -26,9 +26,14 @@ const keptAs: Record<KeptOutcome, (assetUid: string, place: string) => string> =
   exists: (uid) => ` as asset ${uid}`,
 };
 
-/** Describes the only file of a run, which was not sent. @param place path of the asset that it is a duplicate of */
-export const formatKept = (path: string, how: KeptOutcome, asset: { uid: string; place: string }) =>
-  `${path}: ${uploadOutcomes[how].result}${keptAs[how](asset.uid, asset.place)}`;
+/**
+ * Describes the only file of a run, which was not sent.
+ *
+ * @param asset `place` is the path of the asset that the file is a duplicate of
+ * @param movedTo where the file was moved to on this machine
+ */
+export const formatKept = (path: string, how: KeptOutcome, asset: { uid: string; place: string }, movedTo = '') =>
+  `${path}: ${uploadOutcomes[how].result}${keptAs[how](asset.uid, asset.place)}${movedTo && `; moved to ${escapeControls(movedTo)}`}`;
 
 /** Describes the only file of a run, which was sent. */
 export function formatUploaded(record: UploadRecord, shown: { path: string; folder: string; asset: string }): string {

@@ -231,7 +231,8 @@ class RunPresenter {
     if (!only.uploaded) return undefined;
     const { how, assetUid } = only.uploaded;
     const path = shownPathOf(only.file);
-    if (how !== 'uploaded') return formatKept(path, how, { uid: assetUid, place: await this.#placeOf(only) });
+    if (how !== 'uploaded')
+      return formatKept(path, how, { uid: assetUid, place: await this.#placeOf(only) }, only.movedTo);
     if (!this.#isTold) return undefined;
     const record = toUploadRecord(this.#context, only);
     const uid = record.asset_uid ?? '';

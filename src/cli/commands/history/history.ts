@@ -13,6 +13,7 @@ import { resolveWorkspaceUid } from '../../library/workspaces.ts';
 import { changeResult } from '../../output/outcome.ts';
 import { type Column, listBy, noResult, type Result } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
+import { precedence } from '../../settings/setting-resolver.ts';
 import { bulkResult, toOutcomes, type WriteOutcome } from '../bulk-result.ts';
 import { confirmMany, noLimit, truncateLines } from '../confirm-many.ts';
 import { cannotRestore, maxDeletionLines } from '../deletion.ts';
@@ -40,11 +41,12 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
   const store = await context.state.historyIfAny();
   if (id === undefined) {
     const changes = (await store?.list()) ?? [];
+    const profile = await typedProfile(context);
     return listBy(
       ({ change_id }) => change_id,
-      changes.map(toHistoryRecord),
+      changes.filter((change) => profile === undefined || change.profile === profile).map(toHistoryRecord),
       changeColumns,
-      'this machine has made no changes',
+      `this machine has made no changes${profile === undefined ? '' : ` with profile ${profile}`}`,
     );
   }
   const change = await findChange(context, id);
@@ -60,6 +62,12 @@ async function runHistory(context: Context, id: string | undefined, isResumed: b
       `run its command again, with the options that it had: ${change.source}`,
     );
   return resume(context, change, items, left);
+}
+
+/** Returns the profile that --profile names. @throws CodedError `not_logged_in` (exit 4) if there is none of that name */
+async function typedProfile(context: Context): Promise<string | undefined> {
+  if (context.settings.resolver.resolve('profile').rank !== precedence.flag) return undefined;
+  return (await context.profileInUse()).name;
 }
 
 /** Returns true for an item that a resume writes. A later change has decided anew about what is kept of earlier ones. */

@@ -145,9 +145,10 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
   const topsOf = async (file: string) => {
     if (!isAny) return [given];
     const { found } = await findAssets(library, basename(file));
-    const uploadedTo = await deps.receipts?.findFolders(origin, workspace, await realPathOf(file));
-    const known = uploadedTo?.filter((folder) => folder === '' || tree.find(folder)) ?? [];
-    const tops = new Set([...found.map((asset) => parentOf(asset) ?? ''), ...known].map((folder) => tree.find(folder)));
+    const uploads = (await deps.receipts?.listOf(origin, workspace, await realPathOf(file))) ?? [];
+    const known = uploads.map(({ folder }) => folder).filter((folder) => folder === '' || tree.find(folder));
+    const folders = [...found.map((asset) => parentOf(asset) ?? ''), ...known];
+    const tops = new Set(folders.map((folder) => tree.find(folder)));
     return tops.size > 0 ? [...tops] : [undefined];
   };
   const checked: CheckedFile[] = [];

@@ -131,13 +131,17 @@ export async function planPrune(
   const { candidates, doubtful } = await splitDoubtful(gone, {
     ...{ real, chooser, displayPath, isPreview: adopted !== undefined },
     isMissing: ({ realPath }) => missing.has(realPath),
-    isKnown: (file) => receipts.knowsFile(service, workspace, file),
+    isKnown: async (file) => isUploaded(file, await receipts.listOf(service, workspace, file.realPath)),
   });
   // Nothing is in danger while each old asset waits for the new one, and no number could confirm that.
   const doubt = candidates.length > 0 ? incompleteLists(context.listGaps) : undefined;
   const safetyError = candidates.length > 0 ? await findSafetyError(counts, candidates.length, displayPath) : undefined;
   return { candidates, waiting, leftOut, doubtful, safetyError: safetyError ?? doubt, missing, isInPrunedFolder };
 }
+
+/** Returns true if a receipt is of a file as it is now. */
+const isUploaded = ({ sizeBytes, mtimeNs }: FoundFile, receipts: readonly Receipt[]) =>
+  receipts.some((receipt) => receipt.sizeBytes === sizeBytes && receipt.mtimeNs === mtimeNs);
 
 type DoubtOptions = {
   /** True if the run has not uploaded yet what it has chosen. */

@@ -97,23 +97,10 @@ export class Receipts {
     return (await this.#database.select<{ path: string }>(sql, assetUid, realPath)).map(({ path }) => path);
   }
 
-  /** Returns the folders (empty for the top level) that a file was uploaded to. */
-  async findFolders(service: string, workspace: string, realPath: string): Promise<string[]> {
-    const sql = `SELECT folder FROM uploads WHERE +service = ? AND workspace = ? AND path = ? AND ${isDone}`;
-    return (await this.#database.select<{ folder: string }>(sql, service, workspace, realPath)).map(
-      ({ folder }) => folder,
-    );
-  }
-
-  /** Returns true if a receipt is of a file as it is now. */
-  async knowsFile(
-    service: string,
-    workspace: string,
-    { realPath, sizeBytes, mtimeNs }: Pick<Receipt, 'realPath' | 'sizeBytes' | 'mtimeNs'>,
-  ): Promise<boolean> {
-    const sql = `SELECT 1 FROM uploads WHERE +service = ? AND workspace = ? AND path = ? AND size = ? AND source_version = ?
-      AND ${isDone} LIMIT 1`;
-    return (await this.#database.selectFirst(sql, service, workspace, realPath, sizeBytes, mtimeNs)) !== undefined;
+  /** Returns the receipts of a file, one for each folder that it was uploaded to. */
+  async listOf(service: string, workspace: string, realPath: string): Promise<Receipt[]> {
+    const sql = `SELECT ${selectedColumns} FROM uploads WHERE +service = ? AND workspace = ? AND path = ? AND ${isDone}`;
+    return (await this.#database.select<ReceiptRow>(sql, service, workspace, realPath)).map(receiptOf);
   }
 
   async hasAsset(assetUid: string): Promise<boolean> {

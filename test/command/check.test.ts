@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { Cli } from '../support/cli.ts';
-import { FakeService, handleThen, sendBytes } from '../support/fake-service.ts';
+import { FakeService, handleThen, respondWithError, sendBytes } from '../support/fake-service.ts';
 import { playsOriginals } from '../support/random-library.ts';
 
 let service: FakeService;
@@ -223,4 +223,18 @@ it('upload --existing name skips what this machine uploaded, from another path a
   write('one/clip.txt', 'changed');
   expect(await upload('one/clip.txt')).toEqual({ 'clip.txt': 'exists' });
   expect(service.completeAssets).toHaveLength(1);
+});
+
+it('check names the incomplete asset of an interrupted upload, of a directory and of a file', async () => {
+  write('a.mov', 'x'.repeat(3_000));
+  service.fault = ({ method, asset }) =>
+    method === 'PATCH' && asset.bytes.length > 0 ? respondWithError(422) : undefined;
+  expect((await cli.run(['sync', directory, '/B', '--create-folders', '--chunk-size', '1KiB'])).code).not.toBe(0);
+  const [incomplete] = service.assets.keys();
+  for (const path of [directory, join(directory, 'a.mov')]) {
+    const { stdout } = await cli.run(['check', path, '/B', '--json']);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { outcome: 'missing_remotely', asset_uid: incomplete, evidence: 'incomplete' },
+    ]);
+  }
 });

@@ -2,7 +2,7 @@ import { toListedAsset } from '../../../contract/asset.ts';
 import { classifyStatus, isUnusable } from '../../../contract/assumptions.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
-import { type CheckOutcome, evidenceKinds } from '../../../shared/file-evidence.ts';
+import { type CheckOutcome, type Existing, evidenceKinds } from '../../../shared/file-evidence.ts';
 import { asNumber, asText } from '../../../shared/json-values.ts';
 import { findFolderUid } from '../../changes/folder-creation.ts';
 import { ignoreNotFound } from '../../errors.ts';
@@ -24,6 +24,7 @@ import { evidenceOfEntry } from './by-entry.ts';
 import { findOwnReceipt } from './by-receipt.ts';
 import { type Candidates, Decider } from './decide.ts';
 import { type DecideNotice, type Decision, evidenceOf, type FileEvidence, hasChange, saveRecords } from './decision.ts';
+import type { DecidePorts } from './matcher.ts';
 import { defaultSettings } from './upload-settings.ts';
 
 /** Result of `check` for a file, or for an asset that no file has. */
@@ -96,6 +97,28 @@ export async function checkDirectory(
     checked.push({ path: `${folders.top}/${inside}`, outcome, asset_uid: uid, evidence: undefined });
   }
   return { fileCount: decided.length, checked, ownFailed };
+}
+
+/** Decides what an upload of files would do, and saves what that tells of this machine's records. */
+export async function decideToCheck(
+  files: Candidates,
+  existing: Existing,
+  { own, ...ports }: Omit<DecidePorts, 'openSource'> & Pick<CheckDeps, 'own'>,
+): Promise<[UploadFile, Decision][]> {
+  const openSource: DecidePorts['openSource'] = (path, realPath) => FileSource.open(path, own, realPath);
+  const decider = new Decider({ ...defaultSettings, existing }, { ...ports, openSource });
+  const decided: [UploadFile, Decision][] = [];
+  for await (const [file, decision] of decider.decideAll(files))
+    decided.push([file, await decider.decideFinally(file, decision)]);
+  await saveRecords({ receipts: ports.receipts }, decider.takeRecords());
+  return decided;
+}
+
+/** Returns what shows which asset a file has; undefined if nothing does. */
+export function evidenceIn(decision: Decision): FileEvidence | undefined {
+  if (decision.action === 'keep') return evidenceOf(decision.receipt);
+  if (decision.action === 'send') return decision.evidence;
+  return 'session' in decision.entry ? evidenceOfEntry(decision.entry, 'incomplete') : undefined;
 }
 
 const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/');
@@ -222,35 +245,20 @@ class DirectoryComparison {
   }
 
   /** Decides what a sync would do with each file. */
-  async decide(files: Candidates): Promise<[UploadFile, Decision][]> {
-    const { library, receipts, store, own, signal, onDecideNotice } = this.#deps;
+  decide(files: Candidates): Promise<[UploadFile, Decision][]> {
+    const { library, onDecideNotice } = this.#deps;
     const { listed, workspace, find } = this.#folders;
-    const decider = new Decider(
-      { ...defaultSettings, existing: 'file' },
-      {
-        ...{ api: this.#api, workspace, receipts, store, signal },
-        folders: { find, findOrCreate: async (file) => find(file) ?? undefined },
-        comparison: { library, listed },
-        mirror: this.#directory,
-        openSource: (path, realPath) => FileSource.open(path, own, realPath),
-        onDecideNotice: (notice) => (notice.notice === 'reading' ? onDecideNotice?.(notice) : undefined),
-      },
-    );
-    const decided: [UploadFile, Decision][] = [];
-    for await (const [file, decision] of decider.decideAll(files))
-      decided.push([file, await decider.decideFinally(file, decision)]);
-    await saveRecords({ receipts }, decider.takeRecords());
-    return decided;
+    const onReading = (notice: DecideNotice) => (notice.notice === 'reading' ? onDecideNotice?.(notice) : undefined);
+    return decideToCheck(files, 'file', {
+      ...{ ...this.#deps, api: this.#api, workspace, mirror: this.#directory, onDecideNotice: onReading },
+      folders: { find, findOrCreate: async (file) => find(file) ?? undefined },
+      comparison: { library, listed },
+    });
   }
 
   answerTo(decision: Decision): Pick<CheckedFile, 'outcome' | 'evidence'> {
-    if (decision.action === 'resume') {
-      const { entry } = decision;
-      const evidence = 'session' in entry ? evidenceOfEntry(entry, 'incomplete') : undefined;
-      return { outcome: 'missing_remotely', evidence };
-    }
-    const evidence = decision.action === 'keep' ? evidenceOf(decision.receipt) : decision.evidence;
-    if (!evidence) return { outcome: 'missing_remotely', evidence };
+    const evidence = evidenceIn(decision);
+    if (!evidence || decision.action === 'resume') return { outcome: 'missing_remotely', evidence };
     const { check } = evidenceKinds[evidence.kind];
     if (decision.action === 'send') return { outcome: check, evidence };
     if (hasChange(decision)) return { outcome: 'renamed', evidence };

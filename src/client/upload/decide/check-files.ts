@@ -6,12 +6,9 @@ import { evidenceKinds } from '../../../shared/file-evidence.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import type { FileChooser } from '../sources/file-chooser.ts';
 import { FileWalker } from '../sources/file-walker.ts';
-import { FileSource } from '../sources/source.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
-import type { CheckDeps, CheckedFile } from './check-directory.ts';
-import { Decider } from './decide.ts';
-import { type Decision, evidenceOf, saveRecords, sendNew } from './decision.ts';
-import { defaultSettings } from './upload-settings.ts';
+import { type CheckDeps, type CheckedFile, decideToCheck, evidenceIn } from './check-directory.ts';
+import { type Decision, sendNew } from './decision.ts';
 
 type CheckFilesDeps = Omit<CheckDeps, 'readContent' | 'onNotCompared'>;
 
@@ -43,35 +40,26 @@ async function checkFile(file: UploadFile, deps: CheckFilesDeps): Promise<Omit<C
     decision = await decide(file, deps);
     asset = await readAsset(decision);
   }
-  const evidence = decision.action === 'keep' ? evidenceOf(decision.receipt) : undefined;
-  const known = evidence ?? (decision.action === 'send' ? decision.evidence : undefined);
-  if (!known) return { outcome: 'missing_remotely', asset_uid: null, evidence: undefined };
-  const found = { asset_uid: known.assetUid, evidence: known };
+  const evidence = evidenceIn(decision);
+  const asset_uid = evidence?.assetUid ?? null;
+  if (!evidence || decision.action === 'resume') return { outcome: 'missing_remotely', asset_uid, evidence };
+  const found = { asset_uid, evidence };
   if (asset && classifyStatus(asset.status) === 'failed') return { ...found, outcome: 'failed' };
   if (asset && isElsewhere(asset, top)) return { ...found, outcome: 'moved' };
   // An upload does not send a file whose content the folder has under another name.
-  const { kept, check } = evidenceKinds[known.kind];
+  const { kept, check } = evidenceKinds[evidence.kind];
   return { ...found, outcome: kept === 'duplicate' ? 'match' : check };
 }
 
 /** Decides what an upload of a file to the folder would do with it. */
 async function decide(file: UploadFile, deps: CheckFilesDeps): Promise<Decision> {
-  const { library, top, receipts, store, own, signal, onDecideNotice } = deps;
-  const folder = top?.folder.uid;
-  const { workspace } = await library.folders();
-  const decider = new Decider(
-    { ...defaultSettings, existing: 'content' },
-    {
-      ...{ workspace, receipts, store, signal, onDecideNotice },
-      api: library.api.withObserver({ lane: 'bulk' }),
-      folders: { find: () => folder, findOrCreate: async () => folder },
-      comparison: { library },
-      openSource: (path, realPath) => FileSource.open(path, own, realPath),
-    },
-  );
-  let decision: Decision = sendNew;
-  for await (const [, decided] of decider.decideAll([file])) decision = await decider.decideFinally(file, decided);
-  await saveRecords({ receipts }, decider.takeRecords());
+  const folder = deps.top?.folder.uid;
+  const { workspace } = await deps.library.folders();
+  const [[, decision] = [file, sendNew]] = await decideToCheck([file], 'content', {
+    ...{ ...deps, workspace, api: deps.library.api.withObserver({ lane: 'bulk' }) },
+    folders: { find: () => folder, findOrCreate: async () => folder },
+    comparison: { library: deps.library },
+  });
   return decision;
 }
 

@@ -7,18 +7,25 @@ const rates = [0.25, 0.5, 1, 1.25, 1.5, 2];
 
 /**
  * Plays by keys, as editors know them: K or Space, J and L, arrows, comma and period for a frame, < and > for the speed,
- * M, F, C. In a frame, Space and the arrows are those of the page around it.
+ * M, F, C. In a frame, Space and the arrows are those of the page around it, but for the arrows of the seek bar.
  */
 export function handleKeys(media: HTMLMediaElement, playback: PlaybackController): void {
   const isFramed = window.parent !== window;
   const actions = actionsOf(media, playback);
+  const movePage = (by: 1 | -1) => playback.moveTo(playback.position + (by * playback.duration) / 10);
+  const sliderActions: Record<string, (() => void) | undefined> = {
+    ...{ ArrowUp: actions.ArrowRight, ArrowDown: actions.ArrowLeft },
+    ...{ PageUp: () => movePage(1), PageDown: () => movePage(-1) },
+  };
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
     const target = event.target as HTMLElement;
     if (target.closest?.('input, textarea, select')) return;
     if (target.closest?.('button') && [' ', 'Enter'].includes(event.key)) return;
-    if (isFramed && [' ', 'ArrowLeft', 'ArrowRight'].includes(event.key)) return;
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const isSlider = Boolean(target.closest?.('[role=slider]'));
+    if (isFramed && (event.key === ' ' || (!isSlider && ['ArrowLeft', 'ArrowRight'].includes(event.key)))) return;
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const action = actions[key] ?? (isSlider ? sliderActions[key] : undefined);
     if (!action) return;
     event.preventDefault();
     action();

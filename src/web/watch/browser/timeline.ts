@@ -4,11 +4,7 @@ import type { PlaybackController } from './playback-controller.ts';
 import { SeekPreview } from './seek-preview.ts';
 import { showWaveform } from './waveform.ts';
 
-const stepSeconds = 5;
-/** Step of PageUp and PageDown, as a fraction of the duration. */
-const pageFraction = 0.1;
-
-/** Seek bar of the watch page. It is a slider for keyboard, mouse and touch. */
+/** Seek bar of the watch page. It is a slider for mouse and touch, and by `handleKeys` for the keyboard. */
 export class Timeline {
   readonly #media: HTMLMediaElement;
   readonly #playback: PlaybackController;
@@ -40,7 +36,6 @@ export class Timeline {
   #listen(): void {
     const on = <K extends keyof HTMLElementEventMap>(type: K, then: (event: HTMLElementEventMap[K]) => void) =>
       this.#element.addEventListener(type, then);
-    on('keydown', (event) => this.#onKey(event));
     on('pointerdown', (event) => {
       if (!event.isPrimary || event.button !== 0) return;
       this.#element.setPointerCapture(event.pointerId);
@@ -56,13 +51,6 @@ export class Timeline {
     on('pointerup', () => this.#endDrag());
     on('pointercancel', () => this.#endDrag(this.#timeBeforeDrag)); // the touch became a page scroll
     on('pointerleave', () => this.#bubble.hide());
-  }
-
-  #onKey(event: KeyboardEvent): void {
-    const target = seekTargetOf(event.key, this.#playback.position, this.#playback.duration);
-    if (target === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
-    event.preventDefault();
-    this.#seek(target);
   }
 
   #drag(event: PointerEvent): void {
@@ -126,19 +114,4 @@ export class Timeline {
   #part(selector: string): HTMLElement {
     return this.#element.querySelector(selector) as HTMLElement;
   }
-}
-
-function seekTargetOf(key: string, now: number, duration: number): number | undefined {
-  const page = duration * pageFraction;
-  const targets: Record<string, number> = {
-    ArrowLeft: now - stepSeconds,
-    ArrowDown: now - stepSeconds,
-    ArrowRight: now + stepSeconds,
-    ArrowUp: now + stepSeconds,
-    PageDown: now - page,
-    PageUp: now + page,
-    Home: 0,
-    End: duration,
-  };
-  return targets[key];
 }

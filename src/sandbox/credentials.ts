@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import type { Sandbox } from './create.ts';
 import { writeAtomically } from './files.ts';
 
 /** API keys for the local user, one per set of scopes. Only credentials.json contains them in plain text. */
-type Credentials = { all: string; read: string; write: string };
+const credentials = z.object({ keys: z.object({ all: z.string(), read: z.string(), write: z.string() }) });
 
 const newKeysNote = 'created new keys';
 
@@ -17,7 +18,7 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
   const existing = readCredentials(path);
   if (existing !== undefined && existing !== 'damaged' && sandbox.hasKey(existing.all)) return undefined;
   const isFirst = existing === undefined && !sandbox.hasKeys();
-  const keys: Credentials = {
+  const keys = {
     all: sandbox.createKey('all scopes'),
     read: sandbox.createKey('read only', ['Read Assets']),
     write: sandbox.createKey('read and write', ['Read Assets', 'Write Assets']),
@@ -29,18 +30,13 @@ export function ensureCredentials(dataDir: string, sandbox: Sandbox): string | u
   return `sandbox.db did not contain the keys in credentials.json; ${newKeysNote}`;
 }
 
-function readCredentials(path: string): Credentials | 'damaged' | undefined {
-  let text: string;
+function readCredentials(path: string) {
   try {
-    text = readFileSync(path, 'utf8');
+    return credentials.parse(JSON.parse(readFileSync(path, 'utf8'))).keys;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    const { keys } = JSON.parse(text) as { keys: Credentials };
-    return [keys.all, keys.read, keys.write].every((key) => typeof key === 'string') ? keys : 'damaged';
-  } catch {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code !== undefined) throw error;
     return 'damaged'; // incomplete, or written by another program
   }
 }

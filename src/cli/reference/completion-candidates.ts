@@ -5,7 +5,7 @@ import { isReading } from './reading-commands.ts';
 /** A word to complete with its description. */
 type CompletionCandidate = readonly [word: string, description: string];
 
-/** CompletionCandidates for a word: fixed words, and the source of further names, if any. */
+/** Candidates for a word: fixed words, and the source of further names, if any. */
 export type CompletionCandidates = { words: CompletionCandidate[]; source: CompletionSource | null };
 
 /**

@@ -84,11 +84,8 @@ const doesNotStop = (pid: number) =>
     hint: `kill -9 ${pid}, if that process is the sandbox; acknowledged uploads are kept`,
   });
 
-/** API keys that the sandbox created for this user. `all` has all scopes. */
-export type SandboxKeys = { all: string; read: string; write: string };
-
-/** Reads the keys in a data folder. @throws Error if they are missing or unreadable */
-export async function readKeys(dataDir: string): Promise<SandboxKeys> {
+/** Reads the keys in a data folder, of which `all` has all scopes. @throws Error if they are missing or unreadable */
+export async function readKeys(dataDir: string): Promise<{ all: string; read: string; write: string }> {
   const { keys } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'));
   return keys;
 }

@@ -79,7 +79,7 @@ describe('prompts', { tags: 'script' }, () => {
     expect(config.current).toBe('one');
   });
 
-  it('uploads retry, which is uploads resume, prompts for one of several uploads or all of them', async () => {
+  it('uploads retry, which is uploads resume, prompts for one of several uploads of the account or all of them', async () => {
     let isBroken = true;
     const { key, url, workspace, end } = await startSandbox();
     const proxy = await FaultProxy.start(url, ({ method }) =>
@@ -94,6 +94,11 @@ describe('prompts', { tags: 'script' }, () => {
       writeRandomFile(join(home, name), { size: 3000 });
       expect((await mediactl(['upload', join(home, name)], variables).finished).code).toBe(7);
     }
+    const other = await FaultProxy.start(url, ({ method }) =>
+      method === 'PATCH' ? respondWith(402, { error: {} }) : undefined,
+    );
+    writeRandomFile(join(home, 'other.bin'), { size: 3000 });
+    await mediactl(['upload', join(home, 'other.bin')], { ...variables, MEDIACTL_BASE_URL: other.url }).finished;
     isBroken = false;
     const screen = new Screen(commandLine('uploads', 'retry'), variables, { columns: 120 });
     await screen.waitForText(/Which upload\?\s+❯ all 2\s+\S*one\.bin.*\s+\S*two\.bin/);

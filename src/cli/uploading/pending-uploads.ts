@@ -5,6 +5,7 @@ import type { SendProgress } from '../../client/upload/store/upload-store.ts';
 import { isSameUid } from '../../contract/uid.ts';
 import { formatBytes } from '../../shared/figures.ts';
 import { escapeControls, relativeTime } from '../../shared/sanitize.ts';
+import type { Account } from '../account/account.ts';
 import type { Context } from '../context.ts';
 import type { Column } from '../output/result.ts';
 import { choose } from '../terminal/prompt.ts';
@@ -137,10 +138,14 @@ export async function findUpload(context: Context, id: string): Promise<Unfinish
 /** Answer to "Which upload?" that stands for all of them. No id is this word. */
 export const allUploads = 'all';
 
+/** Returns true for an upload of an account. Its profile counts, as the key might have been rotated. */
+export const isOf = ({ baseUrl, profile }: Account, upload: Unfinished): upload is UploadEntry =>
+  upload.state !== 'spooled' && upload.baseUrl === baseUrl.origin && upload.profile === profile;
+
 /**
  * Returns an upload id, which the user chooses if none is given.
  *
- * @param mayBeAll true to offer all uploads first, if they are several
+ * @param mayBeAll true to offer the uploads of this account only, and first all of them, if they are several
  * @throws CodedError `usage` (exit 2) if no id is given, and there is no terminal or no upload to choose from
  */
 export async function chooseUploadId(
@@ -150,7 +155,9 @@ export async function chooseUploadId(
   { mayBeAll = false } = {},
 ): Promise<string> {
   if (id !== undefined) return id;
-  const entries = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];
+  const all = context.terminal.isInteractive ? sortByStart(await listPendingUploads(context)) : [];
+  const account = mayBeAll && all.length > 0 ? await context.account() : undefined;
+  const entries = account ? all.filter((entry) => isOf(account, entry)) : all;
   if (entries.length === 0) throw usageError('no upload given', hint);
   const now = context.clock.now();
   const ids = entries.map((entry) => entry.id);

@@ -14,6 +14,7 @@ import {
   allUploads,
   chooseUploadId,
   findUpload,
+  isOf,
   listPendingUploads,
   type SpooledInput,
   sortByStart,
@@ -95,11 +96,11 @@ export async function runResume(context: Context, request: ResumeRequest): Promi
 
 /** Returns the uploads to resume. With --all, warns about those that cannot be resumed from here. */
 async function findResumable(context: Context, { id }: ResumeRequest): Promise<UploadEntry[]> {
-  const { baseUrl, profile } = await context.account();
+  const account = await context.account();
   const entries = id ? [await findUpload(context, id)] : sortByStart(await listPendingUploads(context));
   const recorded = entries.filter((entry): entry is UploadEntry => !isSpooled(entry));
-  // Match by profile, as the key might have been rotated. The service checks permissions.
-  const own = recorded.filter((entry) => entry.baseUrl === baseUrl.origin && (id || entry.profile === profile));
+  // An id may be of another profile of the service, which checks permissions.
+  const own = recorded.filter((entry) => (id ? entry.baseUrl === account.baseUrl.origin : isOf(account, entry)));
   if (id && own.length === 0) {
     const [other] = recorded;
     throw other ? otherServiceError(id, other) : notResumableError(entries[0] as SpooledInput);

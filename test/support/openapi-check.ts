@@ -53,12 +53,21 @@ export async function assertConformsToOpenApi(
 function fetchDocument(sandbox: { url: string }): Promise<OpenApiDocument> {
   let cached = documents.get(sandbox);
   if (!cached) {
-    cached = fetch(`${sandbox.url}${prefix}/openapi.json`).then(
-      (response) => response.json() as Promise<OpenApiDocument>,
+    cached = fetch(`${sandbox.url}${prefix}/openapi.json`).then(async (response) =>
+      parseDocument(await response.text()),
     );
     documents.set(sandbox, cached);
   }
   return cached;
+}
+
+/** Documents by their text, so that the schemas of equal ones are compiled once. */
+const parsed = new Map<string, OpenApiDocument>();
+
+function parseDocument(text: string): OpenApiDocument {
+  const document = parsed.get(text) ?? JSON.parse(text);
+  parsed.set(text, document);
+  return document;
 }
 
 function operationOf({ paths }: OpenApiDocument, method: string, path: string) {
@@ -68,17 +77,21 @@ function operationOf({ paths }: OpenApiDocument, method: string, path: string) {
   return found === undefined ? undefined : paths[found]?.[method.toLowerCase()];
 }
 
-const validators = new Map<string, ValidateFunction>();
+const compilers = new WeakMap<OpenApiDocument, Ajv2020>();
+const validators = new WeakMap<object, ValidateFunction>();
 
-function validatorFor({ components }: OpenApiDocument, schema: object): ValidateFunction {
-  const fullSchema = { ...schema, components };
-  const id = JSON.stringify(fullSchema);
-  let cached = validators.get(id);
+/** @param schema one in the document */
+function validatorFor(description: OpenApiDocument, schema: object): ValidateFunction {
+  let compiler = compilers.get(description);
+  if (!compiler) {
+    compiler = new Ajv2020({ strict: false });
+    formats.default(compiler);
+    compilers.set(description, compiler);
+  }
+  let cached = validators.get(schema);
   if (!cached) {
-    const ajv = new Ajv2020({ strict: false });
-    formats.default(ajv);
-    cached = ajv.compile(fullSchema);
-    validators.set(id, cached);
+    cached = compiler.compile({ ...schema, components: description.components });
+    validators.set(schema, cached);
   }
   return cached;
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { respond, startServer } from './http-server.ts';
 import { type RecordedRequest, readRequest, type StubResponse } from './recording-server.ts';
 
@@ -36,22 +38,16 @@ export async function startChangedService(
     for (const [name, value] of Object.entries(request.query)) address.searchParams.set(name, value);
     const isJson = String(headers['content-type'] ?? '').includes('json');
     const body = isJson ? JSON.stringify(request.body) : request.bytes;
-    const answer = await fetch(address, {
-      method: request.method,
-      headers: headers as Record<string, string>,
-      ...(request.bytes.length > 0 && { body: body as string }),
-      redirect: 'manual',
-    });
-    const bytes = Buffer.from(await answer.arrayBuffer());
+    const { answer, bytes } = await exchange(address, request.method, headers, body);
     const {
       'content-length': _answerLength,
       'content-encoding': _answerEncoding,
       'transfer-encoding': _transfer,
       connection: _closes,
       ...rest
-    } = Object.fromEntries(answer.headers);
+    } = answer.headers as Record<string, string>;
     const changed = {
-      status: answer.status,
+      status: answer.statusCode as number,
       body: parse(bytes, rest['content-type']),
       headers: rest as Record<string, string>,
     };
@@ -60,6 +56,18 @@ export async function startChangedService(
     else respond(outgoing, changed.status, changed.body, changed.headers);
   });
   return { url, requests };
+}
+
+/** Sends a request with a body of its own length. Cheaper than `fetch`, since these tests send ten thousand requests. */
+async function exchange(address: URL, method: string, headers: OutgoingHttpHeaders, body: string | Buffer) {
+  const length = Buffer.byteLength(body);
+  const outgoing = httpRequest(address, {
+    method,
+    headers: length > 0 ? { ...headers, 'content-length': length } : headers,
+    agent: false,
+  });
+  const [answer] = (await once(outgoing.end(body), 'response')) as [IncomingMessage];
+  return { answer, bytes: Buffer.concat(await answer.toArray()) };
 }
 
 const parse = (bytes: Buffer, type = '') =>

@@ -2,7 +2,9 @@ import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSyn
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createClient } from '../../src/sdk/index.ts';
+import { openClient as openClientWith } from '../../src/sdk/open-client.ts';
 import type { Client, ClientOptions, DownloadProgress, FolderDownload, Notice } from '../../src/sdk/public-types.ts';
+import { acceleratedClock } from '../support/clock.ts';
 import { contentsOf, pseudoRandomBytes } from '../support/files.ts';
 import { isStrict, startSandbox, type TestSandbox } from '../support/sandbox.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -35,11 +37,14 @@ function write(path: string, text: string | Buffer): void {
 async function upload(files: Record<string, string | Buffer>): Promise<Map<string, string>> {
   for (const [path, text] of Object.entries(files)) write(join(source, path), text);
   const uids = new Map<string, string>();
-  for await (const { path, upload: uploaded, error } of client.uploadDirectory(source, { folder: '/Tree' })) {
+  const options = { baseUrl: sandbox.url, apiKey: sandbox.key, stateDir: stateDir() };
+  const uploader = openClientWith(options, { profile: 'library' }, acceleratedClock({ speed: 20 }));
+  for await (const { path, upload: uploaded, error } of uploader.uploadDirectory(source, { folder: '/Tree' })) {
     if (error) throw error;
     uids.set(path.slice(source.length + 1), uploaded.uid);
   }
-  for await (const { error } of client.assets.wait([...uids.values()])) if (error) throw error;
+  for await (const { error } of uploader.assets.wait([...uids.values()])) if (error) throw error;
+  await uploader.close();
   return uids;
 }
 

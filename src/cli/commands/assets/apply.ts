@@ -347,6 +347,4 @@ function failureOf(
   );
 }
 
-const columns = fields.map(
-  (field): Column<ApplyRecord> => ({ header: field.toUpperCase(), value: (each) => displayText(each[field]) }),
-);
+const columns = fields.map((field): Column<ApplyRecord> => ({ field }));

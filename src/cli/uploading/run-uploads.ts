@@ -46,6 +46,7 @@ export type PreparedRun = {
 
 /** Minimum number of files for which a run prints its plan first. */
 const minFilesForPlan = 20;
+const lastUploadIntervalMs = 1_000;
 
 export async function runUploads(context: Context, request: RunRequest, prepared: PreparedRun) {
   const { progress: mode, verbose, resultsFile } = request;
@@ -91,18 +92,20 @@ export async function startRun(
   const { transport } = await context.api();
   transport.connection.rateLimiter.reserve = settings.reserveRequests;
   const finished = new AbortController();
+  const lastUpload = createLastUploadSaver(context);
   const ports: UploadPorts = {
     ...prepared.ports,
     ...(await createPorts(context, progress)),
     signal: runSignal(context, settings.stopAt, finished.signal),
     onPlan: (plan, isComplete) => printPlan(context, settings, prepared, plan, { progress, isComplete }),
-    onUploaded: (uid) => saveLastUpload(context, uid),
+    onUploaded: lastUpload.onUploaded,
   };
   const { identity, createRun, sources } = prepared;
   const run = await startUploads(settings, ports, { files: sources.files(), identity, createRun });
   const close = async () => {
     finished.abort();
     await sources.close();
+    await lastUpload.save();
   };
   return { run, close };
 }
@@ -158,6 +161,27 @@ async function createPorts(context: Context, progress: ProgressDisplay) {
         throw error instanceof CodedError ? error.with({ reason, details }) : error;
       });
     },
+  };
+}
+
+/** Stores the last uploaded asset as `@last`, at most once a second, and at the end of the run. */
+function createLastUploadSaver(context: Context) {
+  const { clock, terminal } = context;
+  let last: string | undefined;
+  let savedAt = Number.NEGATIVE_INFINITY;
+  const save = async () => {
+    const uid = last;
+    if (uid === undefined) return;
+    last = undefined;
+    savedAt = clock.now();
+    await saveLastUpload(context, uid);
+  };
+  return {
+    onUploaded: async (uid: string) => {
+      last = uid;
+      if (clock.now() - savedAt >= lastUploadIntervalMs) await save();
+    },
+    save: () => save().catch((error) => terminal.warn(`cannot save @last: ${error.message}`)),
   };
 }
 

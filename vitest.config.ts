@@ -57,8 +57,8 @@ export default defineConfig({
       project('quick', ['test/{architecture,command,contract,unit}/**/*.test.ts', ...smokeTests]),
       project('processes', ['test/process/**/*.test.ts', 'packages/*/test/**/*.test.ts'], smokeTests),
     ],
-    // Some tests wait: vitest's own choice would leave a machine of two cores half idle. More would fight for them.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Some tests wait: vitest's own choice would leave a machine of two cores half idle, and three workers a quarter.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
     sequence: { sequencer: WaitingFirst },
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/support/summary-reporter.ts'],

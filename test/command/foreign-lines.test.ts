@@ -33,7 +33,7 @@ afterAll(() => {
 /** Lines, and what the program has to say: a part of stdout or stderr. */
 const lines: [line: string, told: string][] = [
   // Met when people tried the program
-  ['cp -r ./in /Y', 'mediactl upload PATH /FOLDER'],
+  ['cp -r ./in /Y', 'mediactl upload ./in /Y'],
   ['upload F.mp4 --dry-run', 'dry run: 1 file'],
   ['ls --limit 5 -o json', '--format json'],
   ['get clip.mp4 --output json', '--format json'],
@@ -44,7 +44,6 @@ const lines: [line: string, told: string][] = [
   ['folders du', 'mediactl stats /FOLDER'],
   ['folders share', 'mediactl share ID'],
   ['rm -rf /F', 'leave it out: what goes is listed first'],
-  ['mkdir -p /a/b', 'mediactl folders create /FOLDER'],
   ['upload . /Y -n', 'dry run: 6 files'],
   ['upload -r in', 'leave it out: a directory includes'],
   ['sync in /F --delete', '--prune'],
@@ -83,11 +82,8 @@ const lines: [line: string, told: string][] = [
   ['lgoin', 'did you mean login?'],
   ['upload -i F.mp4', 'mediactl upload FILE'],
   ['uploader upload', 'did you mean upload'],
-  ['tag add clip.mp4 press', 'mediactl tag clip.mp4 --add press'],
-  ['tag press clip.mp4', 'mediactl tag clip.mp4 --add press'],
   ['folder create', 'did you mean folders?'],
   ['folders create Press2 -n', 'POST'],
-  ['export --format xlsx', 'use one of'],
   ['share /F', 'no asset or folder at /F'],
   ['open', '@last (the last upload)'],
   ['browse /F', 'mediactl folders tree'],
@@ -119,23 +115,19 @@ const lines: [line: string, told: string][] = [
   ['scp F.mp4 host:/y', 'mediactl upload PATH /FOLDER'],
   ['checkout clip.mp4', 'mediactl download ID'],
   ['wait clip.mp4 --until ready', '--for STATUS'],
-  ['tag clip.mp4 +a -b', 'mediactl tag ID --add a --remove TAG'],
   ['rename clip.mp4 to Y', 'mediactl rename clip.mp4 Y'],
   ['export -f csv', '--format csv'],
   ['apply -f names.csv', 'mediactl apply FILE'],
   ['play --vlc clip.mp4', '"$(mediactl play ID --url)"'],
-  ['play clip.mp4 0:30', 'mpv --start=0:30'],
   ['config set profile acme', 'mediactl auth switch acme'],
   ['config get', 'mediactl config ls'],
   ['doctor --fix', 'doctor changes nothing'],
   ['uninstall', 'npm uninstall --global mediactl'],
   ['redo', 'mediactl undo CHANGE'],
-  ['history clear', 'keeps changes so that they can be undone'],
   ['embed clip.mp4 --width 640', 'the API has no embed code'],
   ['stats --limit 3', 'stats counts all'],
   ['ls -1', "-q, for the uids alone; --jq '.[].name'"],
   ['ls -n 5', 'mediactl ls --limit 5'],
-  ['ls a.mp4 b.mp4', 'a file of this machine: mediactl upload a.mp4 -n'],
   ['search tag:x', 'mediactl ls --tag x'],
   ['ls ./', 'mediactl ls /, for the top level'],
   ['mv ./F.mp4 /List', 'mediactl upload ./F.mp4 /List'],
@@ -206,7 +198,7 @@ const lines: [line: string, told: string][] = [
   ['ls -d', 'mediactl folders ls'],
   ['ls -a', '--all'],
   ['ls --color', 'NO_COLOR=1'],
-  ['cp F.mp4 /List/', 'mediactl upload PATH /FOLDER'],
+  ['cp F.mp4 /List/', 'mediactl upload F.mp4 /List/'],
   ['mv -t /List clip.mp4', 'mediactl mv ID /FOLDER'],
   ['mv a.mp4 b.mp4 /List', 'mediactl upload a.mp4 /List'],
   ['rsync -a in /Y', 'mediactl sync DIR /FOLDER'],
@@ -272,7 +264,6 @@ const lines: [line: string, told: string][] = [
   ['share clip.mp4 --probe', 'mediactl play ID --probe'],
   ['stats --by folder', forSandboxMode({ normal: 'folder\t/', strict: 'the list does not show folders' })],
   ['stats --tags', '--by tag'],
-  ['ls --orientation portrait', 'select(.height > .width)'],
   ['ls --no-description', '.description'],
   ['check F.mp4', 'mediactl upload F.mp4 /FOLDER'],
   ['check in /Y --missing', 'leave it out'],
@@ -281,7 +272,6 @@ const lines: [line: string, told: string][] = [
   ["mv 'shot_*' 'ACME_*'", 'mediactl apply names.csv'],
   ['embed reel1.mp4', 'the API has no embed code'],
   ['history --since 7d', 'the changes of this machine only'],
-  ['folders rm --empty', 'no command finds empty folders'],
   ['rm --duplicates', 'mediactl stats --duplicates'],
   ['login acme --base-url https://x.example.com', 'mediactl --profile acme auth login'],
   ['login x.example.com', 'mediactl login --base-url x.example.com'],
@@ -299,6 +289,193 @@ it.each(lines)('the line "mediactl %s" does what it says, or tells what to type'
   const deletes = /\bmediactl (?:[a-z]+ )*(?:rm|forget|reset|logout)\b|--prune/;
   if (!/\b(?:rm|delete|destroy|purge|prune)\b/.test(line)) expect(stderr).not.toMatch(deletes);
 });
+
+const shaped = (condition: string) => `mediactl ls --all --jsonl --jq 'select(${condition}) | [.uid, .name] | @tsv'`;
+const noShape = 'the API cannot filter by width and height';
+const noDuration = 'the API cannot filter by duration';
+const noSize = 'the API cannot filter by size';
+const largerThan = (size: string) =>
+  `mediactl ls --all --jsonl --jq 'select(.size and .size ${size}) | .uid', if the service shows sizes`;
+const lastingMore = (seconds: string) =>
+  `mediactl ls --all --jsonl --jq 'select(.duration and .duration ${seconds}) | .uid'`;
+const emptyFolders = 'mediactl folders ls -r, for all folders; mediactl stats --by folder, for those that have assets';
+const noEmptyFolders = 'no command lists empty folders';
+const noFolder = 'a folder is a path such as /Archive, or a uid';
+const renames = 'mediactl export /FOLDER names.csv; edit the column name; mediactl apply names.csv';
+const noAnalytics = 'the API has no analytics';
+
+/** First guesses, the whole of what the error says to type, and its cause if it has one. */
+const pointers: [line: string, next: string, cause?: string][] = [
+  // The word that looks like an asset is the asset
+  ['tag reel1.mp4 summer', 'mediactl tag reel1.mp4 --add summer'],
+  ['tag summer reel1.mp4', 'mediactl tag reel1.mp4 --add summer'],
+  ['tag /Y/intro summer', 'mediactl tag /Y/intro --add summer'],
+  ['tag @last summer', 'mediactl tag @last --add summer'],
+  ['tag summer 898a7219-0528-4f2f-b60a-0b0b6687ea22', 'mediactl tag 898a7219-0528-4f2f-b60a-0b0b6687ea22 --add summer'],
+  ["tag 'my clip.mp4' b.mp4 summer", "mediactl tag 'my clip.mp4' b.mp4 --add summer"],
+  ['tag a.mp4 summer sea', 'mediactl tag a.mp4 --add summer,sea'],
+  ['tag a.mp4 b.mp4', 'mediactl tag a.mp4 b.mp4 --add TAG'],
+  ['tag clip press', 'mediactl tag clip --add press, if clip is the asset'],
+  ['tag add summer reel1.mp4', 'mediactl tag reel1.mp4 --add summer'],
+  ['tag add reel1.mp4 summer', 'mediactl tag reel1.mp4 --add summer'],
+  ['tag remove reel1.mp4 finale', 'mediactl tag reel1.mp4 --remove finale'],
+  ['tag rm finale reel1.mp4', 'mediactl tag reel1.mp4 --remove finale'],
+  ['tag delete finale', 'mediactl tag --tag finale --remove finale, for all assets that have it'],
+  ['tag rename sumer summer', 'mediactl tag --tag sumer --add summer --remove sumer'],
+  ['tag clip.mp4 +a -b', 'mediactl tag clip.mp4 --add a --remove b'],
+  ['tag clip.mp4 -b +a', 'mediactl tag clip.mp4 --add a --remove b'],
+  ['tag clip.mp4 +a', 'mediactl tag clip.mp4 --add a'],
+  ['tag ls', 'mediactl stats --by tag'],
+  // Names of files where a folder is meant, and the other way round
+  ['upload F.mp4 /List/G.mp4', 'mediactl upload F.mp4 /List --name G.mp4', 'it looks like a file name'],
+  ['upload F.mp4 /G.mp4', 'mediactl upload F.mp4 / --name G.mp4', 'it looks like a file name'],
+  ['upload - /List/G.mp4', 'mediactl upload - /List --name G.mp4', 'it looks like a file name'],
+  [
+    'upload in /List/G.mp4',
+    'folder:/List/G.mp4 to create that folder, or correct the local path',
+    'it looks like a file name',
+  ],
+  ['mv clip.mp4 List', 'mediactl mv clip.mp4 /List', noFolder],
+  ['mv clip.mp4 @last List/', 'mediactl mv clip.mp4 @last /List', noFolder],
+  ['mv --tag sea List', 'mediactl mv ID... /List', noFolder],
+  ['mv clip.mp4', 'mediactl mv ID... /FOLDER', noFolder],
+  ['folders mv /Y List', 'mediactl folders mv /Y /List', noFolder],
+  ['rename /clip.mp4 /G.mp4', 'mediactl rename /clip.mp4 G.mp4'],
+  ['rename /List/A.mp4 /Y/G.mp4', 'mediactl mv /List/A.mp4 /Y; mediactl rename /Y/A.mp4 G.mp4'],
+  ['rename @last /Y/G.mp4', 'mediactl mv @last /Y; mediactl rename @last G.mp4'],
+  ['rename clip.mp4 /List', 'mediactl mv clip.mp4 /List'],
+  [
+    'rename clip.mp4 AC/DC',
+    'mediactl mv clip.mp4 /FOLDER; mediactl update clip.mp4 --name AC/DC, for a name with a slash',
+  ],
+  ['rename /Y /Z', 'mediactl mv /Y /Z'],
+  ['rename /Y /List', 'mediactl mv /Y /List, which moves it into that folder'],
+  ['rename a.mp4 b.mp4 C', renames, 'a rename gives one asset or folder a name'],
+  ['rename a.mp4 New name.mp4', 'mediactl rename a.mp4 "New name.mp4"', 'a name of several words needs quotes'],
+  ['sync /List in', 'mediactl sync in /List; or the other way: mediactl download /List -d in'],
+  ['sync /List nowhere', 'mediactl download /List -d nowhere'],
+  ['sync in Y', 'mediactl sync in /Y; a folder begins with a slash'],
+  ['check /List in', 'mediactl check in /List'],
+  ['check /List a.mp4', 'mediactl check a.mp4 /List'],
+  ['copy F.mp4 /List', 'mediactl upload F.mp4 /List'],
+  [
+    'copy G.mp4 /List',
+    'mediactl upload PATH /FOLDER, for a file of this machine; mediactl mv ID /FOLDER, to move an asset',
+    'the API cannot copy an asset',
+  ],
+  ['mkdir -p /a/b', 'mediactl folders create -p /a/b'],
+  [
+    'merge /List /Y',
+    'mediactl mv --folder /List /Y, for the assets of a folder; mediactl mv FOLDER /Y, for each folder in it',
+    'no command joins folders or assets',
+  ],
+  ['update clip.mp4 --folder /List', 'mediactl mv clip.mp4 /List'],
+  [
+    'download https://x.example.com/y',
+    'curl -OL https://x.example.com/y, to save it here; mediactl upload https://x.example.com/y, to copy it into the library',
+    'a URL is no asset',
+  ],
+  // What the API cannot do
+  ['folders rm --empty', emptyFolders, noEmptyFolders],
+  ['folders prune', emptyFolders, noEmptyFolders],
+  ['ls --landscape', shaped('.width > .height'), noShape],
+  ['ls --horizontal', shaped('.width > .height'), noShape],
+  ['ls --portrait', shaped('.height > .width'), noShape],
+  ['ls --vertical', shaped('.height > .width'), noShape],
+  ['ls --orientation landscape', shaped('.width > .height'), noShape],
+  ['ls --orientation portrait', shaped('.height > .width'), noShape],
+  ['ls --width 1920', shaped('.width == 1920'), noShape],
+  ['ls --resolution 1920x1080', shaped('.width == 1920 and .height == 1080'), noShape],
+  ['ls --aspect 16:9', shaped('.width and .width * 9 == .height * 16'), noShape],
+  ['ls --min-duration 10', lastingMore('> 10'), noDuration],
+  ['ls --max-duration 2m', lastingMore('< 2 * 60'), noDuration],
+  ['rm --shorter-than 10s', lastingMore('< 10'), noDuration],
+  ['ls --max-duration', lastingMore('< 60'), noDuration],
+  ['ls --larger-than 1M', largerThan('> 1 * 1048576'), noSize],
+  ['ls --smaller-than=500kB', largerThan('< 500 * 1000'), noSize],
+  ['ls --max-size', largerThan('< 1000000000'), noSize],
+  ['export --columns name', 'mediactl ls --all --csv --fields name', 'apply needs all columns of the table'],
+  ['export --fields name', 'mediactl ls --all --csv --fields name', 'apply needs all columns of the table'],
+  [
+    'export --fields path,checksum',
+    'mediactl check DIR /FOLDER --download, which compares the bytes',
+    'the API lists no checksums',
+  ],
+  ['export --format xlsx', 'mediactl export library.csv'],
+  ['checksum a.mp4', 'mediactl check FILE /FOLDER, which compares a file with a folder', 'the API lists no checksums'],
+  ['md5 a.mp4', 'mediactl check FILE /FOLDER, which compares a file with a folder', 'the API lists no checksums'],
+  ['audit', 'mediactl history, for changes; mediactl check DIR /FOLDER, for files'],
+  [
+    'upload F.mp4 --background',
+    'nohup mediactl upload PATH /FOLDER >> run.log 2>&1 &',
+    'an upload ends with its command',
+  ],
+  ['play clip.mp4 0:30', 'mpv --start=0:30 "$(mediactl play clip.mp4 --url)"', 'a playback URL has no start time'],
+  [
+    'stats clip.mp4 --plays',
+    'mediactl get clip.mp4; mediactl stats /FOLDER',
+    `${noAnalytics}, and stats counts assets of a folder`,
+  ],
+  ['stats --plays', 'mediactl stats, which counts assets', noAnalytics],
+  ['stats --by-folder', '--by folder'],
+  ['history -5', "mediactl history --jq '.[:5]'"],
+  ['ls -5', 'mediactl ls --limit 5'],
+  ['undo --last', 'mediactl undo, which reverts the last change'],
+  ['undo all', 'mediactl history, to list them; mediactl undo CHANGE, for each', 'undo reverts one change'],
+  [
+    'history clear',
+    'mediactl history, for the changes that it keeps',
+    'no command deletes the history: it keeps changes so that they can be undone, and deletes old ones itself',
+  ],
+  [
+    'uploads ls --failed',
+    'leave it out: what failed and can be resumed is listed; mediactl ls --status failed, for assets',
+  ],
+  ['uploads restart', 'mediactl uploads resume --all'],
+];
+
+it.each(pointers)('the error of "mediactl %s" says to type "%s"', async (line, next, cause) => {
+  for (const tty of [false, true]) {
+    const { code, stderr } = await cli.run(typed(line), { tty, columns: 500, environment: { NO_COLOR: '1' } });
+    const [, shownCause] = /^ {2}cause: (.*)$/m.exec(stderr) ?? [];
+    const [, shownNext] = /^ {2}try: {3}(.*)$/m.exec(stderr) ?? [];
+    expect([shownNext, shownCause]).toEqual([next, cause]);
+    expect(code).not.toBe(0);
+  }
+});
+
+it('upload with a file name in a directory of this machine says that it may be mistyped', async () => {
+  const path = `${process.cwd()}/in/G.mp4`;
+  const { stderr } = await cli.run(['upload', 'F.mp4', path]);
+  const folder = `folder:${process.cwd()}/in`;
+  expect(stderr).toContain(`try:   correct the local path; or mediactl upload F.mp4 ${folder} --name G.mp4\n`);
+});
+
+it('a list of several file names says how to find each of them', async () => {
+  const nothing = (words: string) => `no assets with "${words}" in their name or description; `;
+  for (const tty of [false, true]) {
+    const local = await cli.run(['ls', 'a.mp4', 'b.mp4'], { tty, columns: 500 });
+    expect(local.stderr).toBe(
+      `${nothing('a.mp4 b.mp4')}mediactl get a.mp4 b.mp4, for assets of these names; mediactl upload a.mp4 b.mp4 -n --existing anywhere, for files of this machine; quote a glob, such as '/*.mp4'\n`,
+    );
+    const others = await cli.run(['search', 'x.mp4', 'my clip.mp4'], { tty, columns: 500 });
+    expect(others.stderr).toBe(
+      `${nothing('x.mp4 my clip.mp4')}mediactl get x.mp4 'my clip.mp4', for assets of these names\n`,
+    );
+  }
+});
+
+it.each([['rm --tag none -n'], ['tag --tag none --add sea -n'], ['mv --tag none /List -n']])(
+  '"mediactl %s" says once that no asset matches',
+  async (line) => {
+    for (const tty of [false, true])
+      expect(await cli.run(typed(line), { tty })).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: 'no assets match the filters\n',
+      });
+  },
+);
 
 it('a word after -- is a word, also if it looks like an option or a path of this machine', async () => {
   expect(await cli.run(['ls', '--', '-1', './'])).toMatchObject({ code: 0, stdout: '' });

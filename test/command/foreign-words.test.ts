@@ -132,7 +132,7 @@ const firstGuesses: [typed: string, answer: string][] = [
   ['sync ./exports /Exports --follow', 'mediactl sync DIR /FOLDER --watch'],
   ['sync ./exports /Exports --delete', '--prune'],
   ['ls --since today', '--created-after DATE'],
-  ['ls --min-duration 1m', 'select(.duration > 60)'],
+  ['ls --min-duration 1m', 'select(.duration and .duration > 1 * 60)'],
   ['ls --untagged', 'select(.tags == [])'],
   ['ls --no-tags', 'select(.tags == [])'],
   ['ls --timeout 10s', '--request-timeout DURATION'],

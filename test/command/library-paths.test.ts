@@ -515,7 +515,7 @@ describe('upload to a folder', () => {
     for (const consent of ['--yes', '--create-folders']) {
       const { code, stderr } = await upload([first, typo, consent]);
       expect([code, stderr]).toEqual([2, expect.stringContaining('neither a local file nor a folder')]);
-      expect(stderr).toContain(`folder:${typo}`);
+      expect(stderr).toContain('try:   correct the local path; or mediactl upload');
     }
     const folders: { path: string }[] = await cli.json(['folders', 'ls', '-r']);
     expect(folders.map(({ path }) => path)).not.toContain(typo);

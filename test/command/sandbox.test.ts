@@ -129,6 +129,23 @@ it('sandbox reset suggests commands for the same directory', async () => {
   );
 });
 
+it('a start with a new profile, where the sandbox of another one runs, says how to start a second sandbox', async () => {
+  await startSandbox();
+  await cli.json(['upload', fixturePath('still.jpg'), '--wait']);
+  const second = 'for a second sandbox: mediactl sandbox start';
+  for (const [options, hint] of [
+    [['--port', '1'], `${second} --data-dir DIR --profile acme --port 1`],
+    [['--credits', '5'], `${second} --data-dir DIR --profile acme --port 0, with these options`],
+    [['--seed', '5'], `${second} --seed NUMBER --data-dir DIR --profile acme --port 0`],
+  ] as const) {
+    const refused = await cli.run(['sandbox', 'start', '--profile', 'acme', ...options, '--json']);
+    expect(errorOf(refused)).toEqual({ code: 'usage', exit: 2, hint });
+  }
+  const dataDir = ['--data-dir', join(cli.home, 'other')];
+  const started = await cli.json(['sandbox', 'start', ...dataDir, '--profile', 'acme', '--port', '0']);
+  expect(started.profile).toBe('acme');
+});
+
 describe('a second sandbox', () => {
   const dataDir = () => join(cli.home, 'other');
 

@@ -148,7 +148,8 @@ export function dryRunDeletion(
   items: readonly { request: ApiRequest; item: ListedItem }[],
 ): Result {
   const requests = pluralize(items.length, 'request');
-  context.terminal.info(`dry run: would ${what}, with ${requests}; ${cannotRestore(items.length)}`);
+  if (items.length > 0)
+    context.terminal.info(`dry run: would ${what}, with ${requests}; ${cannotRestore(items.length)}`);
   type Row = ReturnType<typeof toDryRunRecord> & DeletedItem;
   const listed = new Map<Row, ListedItem>();
   const rows = items.map(({ request, item }): Row => {

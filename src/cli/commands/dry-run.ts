@@ -17,6 +17,9 @@ export const dryRunColumns: Column<RequestRecord>[] = [
   { field: 'body' },
 ];
 
+/** Dry run of a command that has found nothing to change, and said so. */
+export const noRequests: Result = listBy(({ url }: RequestRecord) => url, [], dryRunColumns, '');
+
 /** Returns a list of the requests that the command would send without --dry-run. */
 export async function dryRunPlan(context: Context, requests: readonly ApiRequest[]): Promise<Result> {
   const { baseUrl } = await context.account();

@@ -26,10 +26,14 @@ export type MoveTarget = { to: string; mayCreate: boolean };
 
 export const createFoldersOption = ['--create-folders', 'create the folder if it does not exist'] as const;
 
-/** @throws CodedError `usage` (exit 2) if a word cannot name a folder to move to */
-export function assertNamesFolder(to: string, hint: string): void {
-  if (!isLibraryPath(to) && !isUid(to) && !isUidPrefix(to))
-    throw usageError(`${to} is not a folder`, hint, 'a folder is a path such as /Archive, or a uid');
+/**
+ * @param toMove returns the command that moves to a folder
+ * @throws CodedError `usage` (exit 2) if a word cannot name a folder to move to
+ */
+export function assertNamesFolder(to: string, toMove: (folder: string) => string): void {
+  if (isLibraryPath(to) || isUid(to) || isUidPrefix(to)) return;
+  const folder = looksLikeFile(to) || to.startsWith('@') ? '/FOLDER' : quoteForShell(`/${to.replace(/\/+$/, '')}`);
+  throw usageError(`${to} is not a folder`, toMove(folder), 'a folder is a path such as /Archive, or a uid');
 }
 
 export const isFolderPath = (tree: WorkspaceFolderTree, path: string) =>
@@ -57,6 +61,14 @@ function assertNewFolder(to: string): void {
 
 /** Renames a folder, which stays in the same folder. @throws the errors of `changeFolder` */
 export async function renameFolder(context: Context, folder: PlacedFolder, name: string): Promise<CommandOutcome> {
+  if (name.includes('/')) {
+    const to = isLibraryPath(name) ? name : `/${name}`;
+    const effect = isFolderPath(folder.tree, to) ? ', which moves it into that folder' : '';
+    throw usageError(
+      'a folder name cannot contain a slash',
+      `mediactl mv ${quoteForShell(folder.placed.path)} ${quoteForShell(to)}${effect}`,
+    );
+  }
   assertFolderName(name);
   return changeFolder(context, folder, { name }, 'rename');
 }

@@ -16,12 +16,34 @@ export type ForeignWord = {
   use: string;
 };
 
+/** Row of the table of whole command lines that people bring from other tools, of which each word alone is no mistake. */
+export type ForeignLine = Omit<ForeignWord, 'words' | 'after'> & {
+  /** Ends of the commands after which it is typed; '' for a command that is unknown. */
+  after: readonly string[];
+  /** Matches the words after the command, joined by spaces. In `use`, `{1}` is its first group, `{words}` all. */
+  line: RegExp;
+  /** Kind of local path that the first group must match. */
+  is?: 'file' | 'directory';
+  /**
+   * `refused` before the command runs. Without it, the row is the hint of an error that names the first group, and of an
+   * empty list.
+   */
+  when?: 'refused';
+};
+
 /** Commands that upload, as `ForeignWord.after` has them. */
 export const uploadCommands = ['upload', 'mediactl sync'];
 export const ffmpeg = 'ffmpeg -i in.mov -f mp4 - | mediactl upload - --name NAME';
 export const trim = 'ffmpeg -ss 10 -t 60 -i in.mp4 -c copy out.mp4; mediactl upload out.mp4';
 export const noReplacing = 'the API cannot replace the file of an asset';
 export const noEmbedCode = 'the API has no embed code';
+export const noCopy = 'the API cannot copy an asset';
+export const noChecksum = 'the API lists no checksums';
+export const allColumns = 'apply needs all columns of the table';
+export const renames = 'mediactl export /FOLDER names.csv; edit the column name; mediactl apply names.csv';
+export const noEmptyFolders = 'no command lists empty folders';
+export const findEmptyFolders =
+  'mediactl folders ls -r, for all folders; mediactl stats --by folder, for those that have assets';
 export const noVisibility = 'the API has no public or private assets; each playback URL is signed';
 
 const files: readonly ForeignWord[] = [
@@ -76,13 +98,16 @@ const files: readonly ForeignWord[] = [
   { words: 'zip tar', cannot: 'the API cannot pack files', use: 'mediactl download /FOLDER -d DIR' },
   { words: 'spreadsheet excel xlsx xls csv table', use: 'mediactl export library.csv' },
   { words: 'bisync mirror rsync', use: 'mediactl sync DIR /FOLDER, which goes one way' },
+  { words: 'diff compare cmp verify cryptcheck', use: 'mediactl check DIR /FOLDER' },
   {
-    words: 'diff compare cmp verify hashsum md5sum sha1sum sha256sum b3sum checksum hash cryptcheck audit',
-    use: 'mediactl check DIR /FOLDER',
+    words: 'hashsum md5sum sha1sum sha256sum b3sum md5 sha256 checksum hash',
+    cannot: noChecksum,
+    use: 'mediactl check FILE /FOLDER, which compares a file with a folder',
   },
+  { words: 'audit', use: 'mediactl history, for changes; mediactl check DIR /FOLDER, for files' },
   {
     words: 'duplicate clone ln',
-    cannot: 'the API cannot copy an asset',
+    cannot: noCopy,
     use: 'mediactl download ID -o FILE; mediactl upload FILE --existing upload',
   },
   { words: 'move moveto', use: 'mediactl mv ID /FOLDER' },
@@ -287,7 +312,8 @@ const verbs: readonly ForeignWord[] = [
   { after: ['folders'], words: 'remove del rmdir purge', use: 'mediactl folders rm /FOLDER; mediactl rm -r /FOLDER' },
   { after: ['uploads'], words: 'create new add start', use: 'mediactl upload PATH' },
   { after: ['uploads'], words: 'status show get view', use: 'mediactl uploads ls' },
-  { after: ['uploads'], words: 'continue', use: 'mediactl uploads resume --all' },
+  { after: ['folders'], words: 'prune cleanup', cannot: noEmptyFolders, use: findEmptyFolders },
+  { after: ['uploads'], words: 'continue restart', use: 'mediactl uploads resume --all' },
   { after: ['uploads'], words: 'pause cancel abort', use: 'Ctrl-C where it runs; mediactl uploads resume --all' },
   { after: ['uploads'], words: 'gc clean', use: 'mediactl uploads cleanup' },
   { after: ['uploads'], words: 'rm delete remove del', use: 'mediactl uploads forget UPLOAD' },

@@ -1,19 +1,7 @@
-import { type ForeignWord, noEmbedCode, uploadCommands } from './foreign-commands.ts';
-
-/** Row of the table of whole command lines that people bring from other tools, of which each word alone is no mistake. */
-export type ForeignLine = Omit<ForeignWord, 'words' | 'after'> & {
-  /** Ends of the commands after which it is typed; '' for a command that is unknown. */
-  after: readonly string[];
-  /** Matches the words after the command, joined by spaces. In `use`, `{1}` is its first group, `{words}` all. */
-  line: RegExp;
-  /** Kind of local path that the first group must match. */
-  is?: 'file' | 'directory';
-  /**
-   * `refused` before the command runs. Without it, the row is the hint of an error that names the first group, and of an
-   * empty list.
-   */
-  when?: 'refused';
-};
+import { allColumns, type ForeignLine, noChecksum, noEmbedCode, renames, uploadCommands } from './foreign-commands.ts';
+import { filterLines } from './foreign-filter-lines.ts';
+import { tagLines } from './foreign-tag-lines.ts';
+import { toolLines } from './foreign-tool-lines.ts';
 
 const lists = ['assets ls', 'videos ls', 'export', 'browse'];
 const oneAsset = ['get', 'play', 'wait', 'update', 'rename', 'tag', 'thumb', 'player-data', 'open'];
@@ -78,7 +66,8 @@ const searches: readonly ForeignLine[] = [
     line: /^(?!.*--follow).*--since\b/,
     use: '--created-after DATE; --since needs --follow, which lists changes',
   },
-  { after: ['history'], line: /(?:^| )-n (\d+)/, use: "mediactl history --jq '.[:{1}]'" },
+  { after: ['assets ls', 'videos ls'], line: /(?:^| )-(?!1$)(\d+)$/, use: 'mediactl {verb} --limit {1}' },
+  { after: ['history'], line: /(?:^| )-(?:n )?(\d+)(?: |$)/, use: "mediactl history --jq '.[:{1}]'" },
   { after: lists, line: /(?:^| )tag:(\S+)/, use: 'mediactl {verb} --tag {1}' },
   { after: ['assets ls', 'export', 'browse'], line: /(?:^| )type:(\S+)/, use: 'mediactl {verb} --type {1}' },
   { after: lists, line: /(?:^| )status:(\S+)/, use: 'mediactl {verb} --status {1}' },
@@ -88,6 +77,17 @@ const searches: readonly ForeignLine[] = [
     after: lists,
     line: /^(?!-)([^\s/]*[*?][^\s/]*)$/,
     use: "mediactl {verb} '/**/*.mp4', for a glob in all folders",
+  },
+  {
+    after: ['assets ls', 'videos ls'],
+    line: /^([^\s-]\S*\.\w{2,4}) ([^\s-]\S*\.\w{2,4}(?: [^\s-]\S*\.\w{2,4})*)$/,
+    is: 'file',
+    use: "mediactl get {1} {2}, for assets of these names; mediactl upload {1} {2} -n --existing anywhere, for files of this machine; quote a glob, such as '/*.mp4'",
+  },
+  {
+    after: ['assets ls', 'videos ls'],
+    line: /^([^\s-]\S*\.\w{2,4}(?: [^\s-]\S*\.\w{2,4})+)$/,
+    use: 'mediactl get {1}, for assets of these names',
   },
   {
     after: lists,
@@ -134,10 +134,18 @@ const uploads: readonly ForeignLine[] = [
   { after: uploadCommands, line: /(?:^| )(?:to|into) ([^\s/]+)\/?$/, use: 'mediactl {verb} PATH /{1}' },
   { after: uploadCommands, line: /(?:^| )as (\S+)$/, use: 'mediactl upload FILE --name {1}' },
   {
-    after: ['mediactl sync'],
-    line: /^([^\s-]\S*) ([^\s/.:-][^\s/:]*)(?: |$)/,
-    use: 'mediactl sync {1} /{2}; a folder begins with a slash',
+    after: ['mediactl sync', 'check'],
+    line: /^(\/\S*) ([^\s/.:-][^\s/:]*)(?: |$)/,
+    is: 'directory',
+    use: 'mediactl {verb} {1} /{2}; a folder begins with a slash',
   },
+  {
+    after: ['mediactl sync'],
+    line: /^([^\s/-]\S*) ([^\s/.:-][^\s/:]*)(?: |$)/,
+    use: 'mediactl {verb} {1} /{2}; a folder begins with a slash',
+  },
+  { after: ['check'], line: /^(?=\S+ ([^\s/-]\S*)$)(\/\S*)/, is: 'directory', use: 'mediactl check {1} {2}' },
+  { after: ['check'], line: /^(?=\S+ ([^\s/-]\S*)$)(\/\S*)/, is: 'file', use: 'mediactl check {1} {2}' },
   {
     after: uploadCommands,
     line: / ([^\s/:-][^\s/:]*)\/$/,
@@ -217,14 +225,6 @@ const assets: readonly ForeignLine[] = [
   { after: ['update'], line: /^(\S+) --remove-tag[ =](\S+)$/, use: 'mediactl tag {1} --remove {2}' },
   { after: ['sandbox'], line: /^open (\S+)/, use: 'mediactl open {1}' },
   { after: ['wait'], line: / (\d+[smh])$/, use: '--timeout {1}' },
-  { after: ['tag'], line: /^-d (\S+)/, use: 'mediactl tag ID --remove {1}' },
-  { after: ['tag'], line: / \+([^\s+]+)/, use: 'mediactl tag ID --add {1} --remove TAG' },
-  {
-    after: ['assets tag'],
-    line: /^(?:add|set|remove|rm) (\S+) (\S+)$/,
-    use: 'mediactl tag {1} --add {2}; mediactl tag {1} --remove {2}',
-  },
-  { after: ['assets tag'], line: /^([^\s-]\S*) ([^\s-]\S*)$/, use: 'mediactl tag {2} --add {1}' },
   {
     after: ['rename'],
     line: /^(\/\S+) s\/.*\//,
@@ -235,13 +235,20 @@ const assets: readonly ForeignLine[] = [
     after: ['rename'],
     line: /(?:^| )s\/.*\//,
     cannot: oneName,
-    use: 'mediactl export /FOLDER names.csv; edit the column name; mediactl apply names.csv',
+    use: renames,
   },
   { after: ['rename'], line: /^(\S+) (?:to|as|->) (\S+)$/, use: 'mediactl rename {1} {2}' },
   {
+    after: ['rename'],
+    line: /^([^\s-]\S*) ((?:[^\s./-][^\s./]* )+[^\s/-][^\s/]*)$/,
+    cannot: 'a name of several words needs quotes',
+    use: 'mediactl rename {1} "{2}"',
+  },
+  { after: ['rename'], line: /^[^\s-]\S*(?: [^\s-]\S*){2,}$/, cannot: oneName, use: renames },
+  {
     after: ['mv'],
     line: /^\S*[*?]\S* [^\s/]*[*?]\S*$/,
-    use: 'mediactl export /FOLDER names.csv; edit the column name; mediactl apply names.csv',
+    use: renames,
   },
   { after: ['mv'], line: /^(\S+) (?:to|into|in) (\/\S*)$/, use: 'mediactl mv {1} {2}' },
   {
@@ -256,13 +263,39 @@ const assets: readonly ForeignLine[] = [
     line: /^([^\s-]\S*) (?:--copy|--clipboard|-c)$/,
     use: 'mediactl share {1} | pbcopy; xclip or wl-copy on Linux',
   },
-  { after: ['play'], line: / (\d+:\d\d(?::\d\d)?|\d+s)$/, use: 'mpv --start={1} "$(mediactl play ID --url)"' },
+  {
+    after: ['play'],
+    line: /^([^\s-]\S*) (\d+:\d\d(?::\d\d)?|\d+s)$/,
+    cannot: 'a playback URL has no start time',
+    use: 'mpv --start={2} "$(mediactl play {1} --url)"',
+  },
   {
     after: ['stats'],
-    line: /^([^\s/-][^\s/]*\.\w{2,4})$/,
+    line: /^([^\s/-][^\s/]*\.\w{2,4})(?: --(?:plays|views|analytics))?$/,
     cannot: 'the API has no analytics, and stats counts assets of a folder',
     use: 'mediactl get {1}; mediactl stats /FOLDER',
   },
+  { after: ['stats'], line: /(?:^| )--by-(folder|type|status|month|tag)\b/, use: '--by {1}' },
+  { after: ['update'], line: /^([^\s-]\S*) --folder[ =](\/\S*)/, use: 'mediactl mv {1} {2}' },
+  {
+    after: ['download', 'get'],
+    line: /^(https?:\S+)/,
+    cannot: 'a URL is no asset',
+    use: 'curl -OL {1}, to save it here; mediactl upload {1}, to copy it into the library',
+  },
+  {
+    after: ['export'],
+    line: /--(?:fields|columns)[ =]\S*(?:checksum|md5|sha\d|hash)/,
+    cannot: noChecksum,
+    use: 'mediactl check DIR /FOLDER --download, which compares the bytes',
+  },
+  {
+    after: ['export'],
+    line: /--(?:fields|columns?|select|cols)[ =]([^\s-]\S*)/,
+    cannot: allColumns,
+    use: 'mediactl ls --all --csv --fields {1}',
+  },
+  { after: ['export'], line: /--format[ =](?:xlsx?|excel|ods)\b/, use: 'mediactl export library.csv' },
 ];
 
 /** Words beside other commands. */
@@ -278,8 +311,19 @@ const others: readonly ForeignLine[] = [
   {
     after: ['history'],
     line: /^(clear|delete|prune|reset|rm)$/,
-    cannot: 'the history keeps changes so that they can be undone, and deletes old ones itself',
-    use: 'leave it to mediactl',
+    cannot: 'no command deletes the history: it keeps changes so that they can be undone, and deletes old ones itself',
+    use: 'mediactl history, for the changes that it keeps',
+  },
+  {
+    after: ['undo'],
+    line: /^(?:--last|--latest|last|latest|@last)$/,
+    use: 'mediactl undo, which reverts the last change',
+  },
+  {
+    after: ['undo'],
+    line: /^(?:--all|all)$/,
+    cannot: 'undo reverts one change',
+    use: 'mediactl history, to list them; mediactl undo CHANGE, for each',
   },
   {
     after: ['embed'],
@@ -290,27 +334,14 @@ const others: readonly ForeignLine[] = [
   { after: ['login'], line: /^(https?:\S+|[^\s-]\S*\.\S+)(?: |$)/, use: 'mediactl login --base-url {1}' },
 ];
 
-/** Lines of which the first word is no command of mediactl. */
-const otherTools: readonly ForeignLine[] = [
-  {
-    after: [''],
-    line: /^(?:cp|copy|mv|sync|rsync) [\w.-]+:\S* [\w.-]+:\S*$/,
-    cannot: 'no command copies from one account to another',
-    use: 'mediactl download /FOLDER -d DIR --profile ONE; mediactl sync DIR /FOLDER --profile OTHER',
-  },
-  { after: [''], line: /^s3(?:api)? (?:ls|list-\S+)|^releases? (?:list|ls|view)/, use: 'mediactl ls /FOLDER' },
-  { after: [''], line: /^releases? download\b/, use: 'mediactl download ID -d DIR' },
-  { after: [''], line: /^releases? delete\b|^uploader destroy\b/, use: 'mediactl rm ID, which moves it to the trash' },
-  { after: [''], line: /^storage (?:upload|put|cp)\b/, use: 'mediactl upload FILE /FOLDER' },
-  { after: [''], line: /^s3 mb\b/, use: 'mediactl folders create /FOLDER' },
-  { after: [''], line: /^curl .*(?:-F|-T|--form|--upload-file)\b/, use: 'mediactl upload FILE /FOLDER' },
-  { after: [''], line: /^s3 (?:rm|rb)\b/, use: 'mediactl rm ID, which moves it to the trash' },
-  { after: [''], line: /^s3 presign\b/, use: 'mediactl share ID' },
-  { after: [''], line: /^s3 (?:cp|mv|sync) s3:\S+ (?!s3:)/, use: 'mediactl download /FOLDER -d DIR' },
-  { after: [''], line: /^s3 (?:cp|mv|sync) /, use: 'mediactl sync DIR /FOLDER; mediactl upload PATH /FOLDER' },
-  { after: [''], line: /^tags? rename (\S+) (\S+)/, use: 'mediactl tag --tag {1} --add {2} --remove {1}' },
-  { after: [''], line: /^cat\b.*\| *upload/, use: 'COMMAND | mediactl upload - --name NAME' },
-];
-
 /** Lines of other programs. If several rows match a line, the first one decides. */
-export const foreignLines: readonly ForeignLine[] = [localPaths, searches, uploads, assets, others, otherTools].flat();
+export const foreignLines: readonly ForeignLine[] = [
+  localPaths,
+  filterLines,
+  searches,
+  uploads,
+  tagLines,
+  assets,
+  others,
+  toolLines,
+].flat();

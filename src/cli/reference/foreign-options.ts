@@ -1,8 +1,15 @@
-import { type ForeignWord, noEmbedCode, noReplacing, noVisibility, uploadCommands } from './foreign-commands.ts';
+import {
+  allColumns,
+  type ForeignWord,
+  noEmbedCode,
+  noReplacing,
+  noVisibility,
+  uploadCommands,
+} from './foreign-commands.ts';
+import { filterOptions } from './foreign-filter-lines.ts';
 import { shortOptions } from './foreign-short-options.ts';
 import { uploadOptions } from './foreign-upload-options.ts';
 
-const noDuration = 'the API cannot filter by duration';
 const filters = '--type --status --tag --created-after --created-before';
 const lists = ['assets ls', 'videos ls', 'export', 'browse'];
 
@@ -14,7 +21,23 @@ const assetOptions: readonly ForeignWord[] = [
   { after: ['check', 'stats'], words: '--recursive -r -R', use: 'leave it out: folders below are included' },
   { after: ['update', 'wait'], words: filters, use: 'mediactl ls -q {word} … | mediactl {verb} -' },
   { after: ['update', 'wait'], words: '--search', use: 'mediactl ls -q WORDS | mediactl {verb} -' },
-  { after: ['update', 'wait'], words: '--folder', use: 'mediactl ls -q /FOLDER | mediactl {verb} -' },
+  {
+    after: ['update'],
+    words: '--folder',
+    use: 'mediactl mv ID /FOLDER, to move it; mediactl ls -q /FOLDER | mediactl update - --description TEXT, for all in it',
+  },
+  { after: ['wait'], words: '--folder', use: 'mediactl ls -q /FOLDER | mediactl wait -' },
+  {
+    after: ['export'],
+    words: '--columns --column --select --cols',
+    cannot: allColumns,
+    use: 'mediactl ls --all --csv --fields name,size,folder, to choose the columns',
+  },
+  {
+    after: ['uploads ls'],
+    words: '--failed --errors',
+    use: 'leave it out: what failed and can be resumed is listed; mediactl ls --status failed, for assets',
+  },
   { after: lists, words: '--search --text --grep --contains --find', use: 'mediactl {verb} WORDS' },
   { after: lists, words: '--query', use: 'mediactl {verb} WORDS; --jq FILTER, for JSON' },
   {
@@ -45,18 +68,6 @@ const assetOptions: readonly ForeignWord[] = [
   { after: ['assets ls'], words: '--total --summary --summarize --du', use: 'mediactl stats /FOLDER' },
   { after: ['assets ls'], words: '--web --browser --gui', use: 'mediactl browse' },
   { after: ['assets ls'], words: '--watch', use: 'watch mediactl ls' },
-  {
-    after: [...lists, 'rm', 'download', 'mv', 'tag'],
-    words: '--min-duration --max-duration --longer-than --shorter-than --duration --min-length --max-length',
-    cannot: noDuration,
-    use: "mediactl ls --all --jsonl --jq 'select(.duration > 60) | .uid'",
-  },
-  {
-    after: [...lists, 'rm', 'download', 'mv', 'tag'],
-    words: '--min-size --max-size --larger-than --smaller-than --size',
-    cannot: 'the API cannot filter by size',
-    use: "mediactl ls --all --jsonl --jq 'select(.size > 1000000000) | .uid', if the service shows sizes",
-  },
   {
     after: [...lists, 'rm', 'download', 'mv', 'tag'],
     words: '--untagged --no-tags --no-tag --without-tags',
@@ -298,4 +309,10 @@ const anyOptions: readonly ForeignWord[] = [
 ];
 
 /** Options of other programs. If several rows have a word, the first one that applies decides. */
-export const foreignOptions: readonly ForeignWord[] = [shortOptions, uploadOptions, assetOptions, anyOptions].flat();
+export const foreignOptions: readonly ForeignWord[] = [
+  shortOptions,
+  uploadOptions,
+  filterOptions,
+  assetOptions,
+  anyOptions,
+].flat();

@@ -1,4 +1,4 @@
-import { type ForeignWord, uploadCommands } from './foreign-commands.ts';
+import { type ForeignWord, findEmptyFolders, noEmptyFolders, uploadCommands } from './foreign-commands.ts';
 
 const lists = ['assets ls', 'videos ls'];
 
@@ -17,12 +17,6 @@ export const shortOptions: readonly ForeignWord[] = [
   { after: lists, words: '--no-paginate', use: 'leave it out: only --all lists more than a page' },
   { after: lists, words: '-lR', use: 'mediactl ls /FOLDER -r' },
   { after: lists, words: '--by --group-by', use: 'mediactl stats --by folder' },
-  {
-    after: lists,
-    words: '--orientation --aspect-ratio --aspect --portrait --landscape --width --height --resolution',
-    cannot: 'the API cannot filter by width and height',
-    use: "mediactl ls --all --jsonl --jq 'select(.height > .width) | .uid'",
-  },
   {
     after: [...lists, 'rm', 'download', 'mv', 'tag', 'export'],
     words: '--no-description --without-description --undescribed',
@@ -60,8 +54,14 @@ export const shortOptions: readonly ForeignWord[] = [
   },
   {
     after: uploadCommands,
-    words: '--no-wait --async --detach --background',
+    words: '--no-wait --async',
     use: 'leave it out: only --wait waits',
+  },
+  {
+    after: uploadCommands,
+    words: '--background --detach',
+    cannot: 'an upload ends with its command',
+    use: 'nohup mediactl {verb} PATH /FOLDER >> run.log 2>&1 &',
   },
   {
     after: uploadCommands,
@@ -129,14 +129,20 @@ export const shortOptions: readonly ForeignWord[] = [
   {
     after: ['folders rm'],
     words: '--empty',
-    cannot: 'no command finds empty folders',
-    use: 'mediactl stats /, to see how many assets a folder has',
+    cannot: noEmptyFolders,
+    use: findEmptyFolders,
   },
   { after: ['tag'], words: '-a --append', use: '--add TAG' },
   { after: ['tag'], words: '-l --list', use: 'mediactl stats --by tag' },
   { after: ['tag'], words: '-m', use: '--add TAG; mediactl update ID --description TEXT, for a text' },
   { after: ['stats'], words: '--group-by --per', use: '--by WHAT' },
   { after: ['stats'], words: '--tags --tag', use: '--by tag' },
+  {
+    after: ['stats'],
+    words: '--plays --views --analytics',
+    cannot: 'the API has no analytics',
+    use: 'mediactl stats, which counts assets',
+  },
   { after: ['stats'], words: '--folder', use: 'mediactl stats /FOLDER' },
   { after: ['stats'], words: '--limit --top', use: 'leave it out: stats counts all; mediactl ls --limit 5' },
   { after: ['stats'], words: '-s -sh --human-readable', use: 'leave it out: sizes have units on a terminal' },

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { closestSpellings } from '../../client/spelling.ts';
 import { quoteForShell } from '../../shared/sanitize.ts';
 import type { TypedLine } from '../shortcuts.ts';
-import { type ForeignWord, foreignCommands } from './foreign-commands.ts';
-import { type ForeignLine, foreignLines } from './foreign-lines.ts';
+import { type ForeignLine, type ForeignWord, foreignCommands } from './foreign-commands.ts';
+import { foreignLines } from './foreign-lines.ts';
 import { foreignOptions } from './foreign-options.ts';
 
 /** Suggested replacement for a word, and the reason if there is no equivalent. */
@@ -58,13 +58,20 @@ export function findMisspelled(
   return answer && !/\b(?:rm|forget|reset|logout)\b|--prune/.test(answer.hint) ? answer : undefined;
 }
 
+/** Stands for a space inside a word while a line is matched: `\S` matches it, unlike any other space. */
+const spaceInWord = '\ue000';
+
 /** Returns what does the same as a whole line, if the table has one of that kind. */
 export function findLine({ names, words }: TypedLine, when?: ForeignLine['when']): LineAnswer | undefined {
-  const text = words.map((word) => word.replaceAll(' ', '\u00a0')).join(' ');
+  const text = words.map((word) => word.replaceAll(' ', spaceInWord)).join(' ');
   for (const row of foreignLines) {
     const match = (!when || row.when === when) && isTypedAfter(row, names) ? row.line.exec(text) : null;
     if (!match || (row.is && !isHere(match[1] ?? '', row.is))) continue;
-    const group = (at: number) => quoteForShell((match[at] ?? '').replaceAll('\u00a0', ' '));
+    const group = (at: number) =>
+      (match[at] ?? '')
+        .split(' ')
+        .map((word) => quoteForShell(word.replaceAll(spaceInWord, ' ')))
+        .join(' ');
     const hint = row.use
       .replaceAll('{verb}', names[0])
       .replaceAll('{words}', () =>

@@ -25,7 +25,7 @@ import {
   truncateLines,
   type WriteLimit,
 } from '../confirm-many.ts';
-import { dryRunPlan } from '../dry-run.ts';
+import { dryRunPlan, noRequests } from '../dry-run.ts';
 import { type FilterOptions, parseFilters } from '../filters.ts';
 import { assetRecord } from './columns.ts';
 
@@ -139,6 +139,7 @@ export async function dryRunBulk(
   targets: readonly SelectedAsset[],
   requests: readonly ApiRequest[],
 ): Promise<Result> {
+  if (targets.length + requests.length === 0) return noRequests;
   if (context.isHumanOutput && targets.length > 0)
     for (const line of await describeTargets(context, collection, targets)) context.terminal.info(line);
   return dryRunPlan(context, requests);

@@ -7,7 +7,7 @@ import type { FolderNode } from '../../../client/library/folder-tree.ts';
 import { isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
 import { hasFilters } from '../../../client/library/select-assets.ts';
 import { startAge } from '../../../shared/clock.ts';
-import { displayText } from '../../../shared/sanitize.ts';
+import { displayText, quoteForShell } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome, type FlagsOf, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, idsHelp, newestOption } from '../../library/asset-ids.ts';
@@ -76,8 +76,9 @@ async function parseMoveRequest(
   flags: FlagsOf<typeof addMoveOptions>,
 ): Promise<MoveRequest> {
   const to = words.at(-1) ?? '';
-  assertNamesFolder(to, 'mediactl mv ID... /FOLDER');
-  const chosen = { verb: 'mv', collection: 'assets', ids: words.slice(0, -1) } as const;
+  const ids = words.slice(0, -1);
+  assertNamesFolder(to, (folder) => `mediactl mv ${ids.map(quoteForShell).join(' ') || 'ID...'} ${folder}`);
+  const chosen = { verb: 'mv', collection: 'assets', ids } as const;
   return { ...(await parseTargets(context, chosen, flags)), to, mayCreate: flags.createFolders ?? false };
 }
 

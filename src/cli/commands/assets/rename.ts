@@ -1,8 +1,9 @@
+import { basename, dirname, join } from 'node:path/posix';
 import type { Command } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
-import { isLibraryPath } from '../../../client/library/library-paths.ts';
+import { isLibraryPath, looksLikeFile } from '../../../client/library/library-paths.ts';
 import { startAge } from '../../../shared/clock.ts';
-import { displayText } from '../../../shared/sanitize.ts';
+import { displayText, quoteForShell } from '../../../shared/sanitize.ts';
 import { type ActionWrapper, addExamples, type CommandOutcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { anyWorkspaceOption, type IdOptions, idHelp, newestOption, selectOneAsset } from '../../library/asset-ids.ts';
@@ -31,16 +32,23 @@ export function rename(command: Command, run: ActionWrapper): void {
 
 type RenameRequest = IdOptions & { id: string; name: string };
 
+/** Returns what to type in place of a new name that looks like a path. */
+function hintForPath(id: string, name: string): string {
+  const [typed, folder, last] = [id, dirname(name), basename(name)].map(quoteForShell) as [string, string, string];
+  if (!isLibraryPath(name))
+    return `mediactl mv ${typed} /FOLDER; mediactl update ${typed} --name ${quoteForShell(name)}, for a name with a slash`;
+  if (looksLikeFile(id) && !looksLikeFile(name)) return `mediactl mv ${typed} ${quoteForShell(name)}`;
+  if (!isLibraryPath(id)) return `mediactl mv ${typed} ${folder}; mediactl rename ${typed} ${last}`;
+  if (dirname(id) === dirname(name)) return `mediactl rename ${typed} ${last}`;
+  return `mediactl mv ${typed} ${folder}; mediactl rename ${quoteForShell(join(dirname(name), basename(id)))} ${last}`;
+}
+
 async function runRename(context: Context, { id, name, ...options }: RenameRequest): Promise<CommandOutcome> {
   if (name.trim() === '') throw usageError('the new name is empty', 'mediactl rename ID NAME');
   const { tree, workspace } = isLibraryPath(id) ? await fetchFolderTree(context) : {};
   if (tree && workspace !== undefined && isFolderPath(tree, id))
     return renameFolder(context, { tree, workspace, placed: await resolveFolder(context, tree, id) }, name);
-  if (name.includes('/'))
-    throw usageError(
-      'a name with a slash cannot be part of a path',
-      'mediactl mv ID /FOLDER, or update ID --name NAME',
-    );
+  if (name.includes('/')) throw usageError('a name with a slash cannot be part of a path', hintForPath(id, name));
   const ageMs = startAge(context.clock);
   const selected = await selectOneAsset(
     context,

@@ -141,7 +141,7 @@ const move: Define = (command, run) =>
     .option(...createFoldersOption)
     .action(
       run(async (context, folder, to, { createFolders: mayCreate = false }) => {
-        assertNamesFolder(to, 'mediactl folders mv /FOLDER /INTO');
+        assertNamesFolder(to, (parent) => `mediactl folders mv ${quoteForShell(folder)} ${parent}`);
         return moveFolder(context, await findFolder(context, folder), { to, mayCreate });
       }),
     );

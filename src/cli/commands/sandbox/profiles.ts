@@ -6,7 +6,12 @@ import { assertProfileName, type Profile } from '../../settings/profile-file.ts'
 import { precedence } from '../../settings/setting-resolver.ts';
 import { type RunningSandbox, readKeys } from './server.ts';
 
-export type SandboxLocation = { dataDir: string; profile: string };
+export type SandboxLocation = {
+  dataDir: string;
+  profile: string;
+  /** True if another profile is for this directory, and this one does not exist. */
+  isOfOther: boolean;
+};
 
 const defaultProfile = 'sandbox';
 
@@ -43,7 +48,7 @@ export async function locateSandbox(context: Context, data: string | undefined):
   const dataDir = own ?? (data === undefined ? sandboxDir : resolve(host.cwd, data));
   const known = Object.keys(profiles).filter((name) => profiles[name]?.sandbox === dataDir);
   const [profile = defaultProfile] = own && inUse ? [inUse] : named ? [named] : known;
-  return { dataDir, profile };
+  return { dataDir, profile, isOfOther: !profiles[profile] && known.length > 0 };
 }
 
 /** Checks the profile before a start. @throws CodedError if it is for a remote service */

@@ -153,8 +153,10 @@ function notStarted(reason: string, childExit: number | null, location: SandboxL
   });
 }
 
-const seedHint = ({ profile }: SandboxLocation) =>
-  `mediactl sandbox reset --profile ${profile}, then start it with --seed; or start a second sandbox: mediactl sandbox start --seed NUMBER --data-dir DIR --profile NAME --port 0`;
+const seedHint = ({ profile, isOfOther }: SandboxLocation) =>
+  isOfOther
+    ? `for a second sandbox: mediactl sandbox start --seed NUMBER --data-dir DIR --profile ${profile} --port 0`
+    : `mediactl sandbox reset --profile ${profile}, then start it with --seed; or start a second sandbox: mediactl sandbox start --seed NUMBER --data-dir DIR --profile NAME --port 0`;
 
 const nextSteps = (location: SandboxLocation): [RegExp, string][] => [
   [/EADDRINUSE/, 'mediactl sandbox start --port 0, to use any free port'],
@@ -171,15 +173,22 @@ async function assertSameOptions(
   existing: RunningSandbox,
   { port, options }: StartRequest,
 ): Promise<void> {
-  const other = (hint: string, reason?: string) =>
-    usageError(`the sandbox is already running at ${existing.url}`, hint, reason);
-  if (port !== undefined && new URL(existing.url).port !== `${port}` && port !== 0)
-    throw other('mediactl sandbox stop, then start it on that port');
+  const { profile, isOfOther } = location;
+  const other = (again: string, options: string, reason?: string) =>
+    usageError(
+      `the sandbox is already running at ${existing.url}`,
+      isOfOther
+        ? `for a second sandbox: mediactl sandbox start --data-dir DIR --profile ${profile} --port ${port ?? 0}${options}`
+        : `mediactl sandbox stop, then start it ${again}`,
+      reason,
+    );
+  if (port !== undefined && new URL(existing.url).port !== `${port}` && port !== 0) throw other('on that port', '');
   const different = Object.keys(options).filter((key) => !includesOption(existing.options[key], options[key]));
   if (different.length === 0) return;
   if (different.includes('seed') && (await hasUploads(location.dataDir))) throw notEmpty(location);
   throw other(
-    'mediactl sandbox stop, then start it with these options',
+    'with these options',
+    ', with these options',
     `it was started with ${formatServiceOptions(existing.options) || 'no options'}`,
   );
 }

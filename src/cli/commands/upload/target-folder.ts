@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { dirname, normalize } from 'node:path/posix';
+import { basename, dirname, normalize } from 'node:path/posix';
 import { asCodedError, usageError } from '../../../client/errors.ts';
 import { isGlob } from '../../../client/glob.ts';
 import { isMarkedFolder, isRootPath, looksLikeFile } from '../../../client/library/library-paths.ts';
+import { quoteForShell } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { fetchFolderTree } from '../../library/folders.ts';
 
@@ -22,14 +23,14 @@ export async function splitTargetFolder(
 ): Promise<{ paths: readonly string[]; folder: string | undefined }> {
   const typed = args.at(-1) ?? '';
   const last = typed.startsWith('/') ? normalize(typed) : typed;
-  const isFolder = await isFolderArgument(context, last);
+  const isFolder = await isFolderArgument(context, last, args.slice(0, -1));
   if (!isFolder || !canBeFolder) return { paths: args, folder: undefined };
   if (flag !== undefined)
     throw usageError(`${last} and --folder cannot be used together`, 'name one folder', `--folder is ${flag}`);
   return { paths: args.slice(0, -1), folder: last };
 }
 
-async function isFolderArgument(context: Context, path: string): Promise<boolean> {
+async function isFolderArgument(context: Context, path: string, sources: readonly string[]): Promise<boolean> {
   if (isMarkedFolder(path) || isRootPath(path)) return true;
   const isInLibrary = async () => (await fetchFolderTree(context)).tree.findByPath(path).length > 0;
   const local = await statLocally(path);
@@ -47,13 +48,23 @@ async function isFolderArgument(context: Context, path: string): Promise<boolean
   if (await isInLibrary()) return true;
   throw usageError(
     `${path} is neither a local file nor a folder in the library`,
-    `folder:${path} to create that folder, or correct the local path`,
+    (await hintForFile(path, sources, hasLocalParent)) ??
+      `folder:${path} to create that folder, or correct the local path`,
     isGlob(path)
       ? 'it matches no local files, and a glob names no folder'
       : hasLocalParent
         ? `the local directory ${parent} exists, so this could be a mistyped file name`
         : 'it looks like a file name',
   );
+}
+
+/** Returns what uploads a file under another name, if the last argument looks like one, as in `cp a.mov /P/b.mov`. */
+async function hintForFile(path: string, [source, ...others]: readonly string[], hasLocalParent: boolean) {
+  if (!looksLikeFile(path) || source === undefined || others.length > 0) return undefined;
+  if ((await statLocally(source)) === 'directory' || isGlob(source)) return undefined;
+  const folder = quoteForShell(`${hasLocalParent ? 'folder:' : ''}${dirname(path)}`);
+  const upload = `mediactl upload ${quoteForShell(source)} ${folder} --name ${quoteForShell(basename(path))}`;
+  return hasLocalParent ? `correct the local path; or ${upload}` : upload;
 }
 
 /** A key that cannot read folders can still upload. */

@@ -288,7 +288,10 @@ function assertSyncOptions(inputs: readonly string[], flags: UploadFlags): void 
   if (inputs.length === 2 && isLibraryPath(first) && !existsSync(first))
     throw usageError(
       'a sync uploads a directory to a folder, not the other way round',
-      `mediactl download ${quoteForShell(first)} -d ${quoteForShell(second ?? '')}`,
+      [
+        ...(existsSync(second ?? '') ? [`mediactl sync ${quoteForShell(second ?? '')} ${quoteForShell(first)}`] : []),
+        `mediactl download ${quoteForShell(first)} -d ${quoteForShell(second ?? '')}`,
+      ].join('; or the other way: '),
     );
   if (inputs.length !== 1) throw usageError('a sync needs one directory', 'mediactl sync ./rushes /Rushes');
   if (first === '-' || isRemote(first))

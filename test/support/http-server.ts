@@ -19,6 +19,7 @@ export async function startServer(
   const server = createServer((request, response) => {
     Promise.resolve(handler(request, response)).catch(() => response.destroy());
   });
+  server.keepAliveTimeout = 30_000; // Node's 5 s race with a busy client, which then sends a read once more
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   onEnd(() => {
     server.closeAllConnections();

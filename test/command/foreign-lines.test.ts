@@ -21,7 +21,7 @@ beforeAll(async () => {
   await cli.run(['upload', fixturePath('clip.mp4'), '--wait']);
   const directory = temporaryFolder();
   for (const name of ['in', 'Desktop']) mkdirSync(`${directory}/${name}`);
-  for (const name of ['F.mp4', 'a.mp4', 'b.mp4', 'in/c.mp4', 'l.vtt', 'names.csv'])
+  for (const name of ['F.mp4', 'my clip.mp4', 'a.mp4', 'b.mp4', 'in/c.mp4', 'l.vtt', 'names.csv'])
     writeFileSync(`${directory}/${name}`, `content of ${name}`);
   process.chdir(directory); // the lines name files of the current directory
 });
@@ -44,7 +44,7 @@ const lines: [line: string, told: string][] = [
   ['folders du', 'mediactl stats /FOLDER'],
   ['folders share', 'mediactl share ID'],
   ['rm -rf /F', 'leave it out: what goes is listed first'],
-  ['upload . /Y -n', 'dry run: 6 files'],
+  ['upload . /Y -n', 'dry run: 7 files'],
   ['upload -r in', 'leave it out: a directory includes'],
   ['sync in /F --delete', '--prune'],
   // What upload had until sync was a command of its own
@@ -84,7 +84,7 @@ const lines: [line: string, told: string][] = [
   ['uploader upload', 'did you mean upload'],
   ['folder create', 'did you mean folders?'],
   ['folders create Press2 -n', 'POST'],
-  ['share /F', 'no asset or folder at /F'],
+  ['share /F', forSandboxMode({ normal: 'no asset or folder at /F', strict: 'cannot be found by path or folder' })],
   ['open', '@last (the last upload)'],
   ['browse /F', 'mediactl folders tree'],
   ['update', '--name, --description'],
@@ -358,6 +358,8 @@ const pointers: [line: string, next: string, cause?: string][] = [
   ['check /List in', 'mediactl check in /List'],
   ['check /List a.mp4', 'mediactl check a.mp4 /List'],
   ['copy F.mp4 /List', 'mediactl upload F.mp4 /List'],
+  ["copy 'my clip.mp4' /List", "mediactl upload 'my clip.mp4' /List"],
+  ["get 'my dir/'", "mediactl get /'my dir'; a folder begins with a slash", 'it is not a uid either'],
   [
     'copy G.mp4 /List',
     'mediactl upload PATH /FOLDER, for a file of this machine; mediactl mv ID /FOLDER, to move an asset',

@@ -60,17 +60,18 @@ export function findMisspelled(
 
 /** Stands for a space inside a word while a line is matched: `\S` matches it, unlike any other space. */
 const spaceInWord = '\ue000';
+const withSpaces = (text: string) => text.replaceAll(spaceInWord, ' ');
 
 /** Returns what does the same as a whole line, if the table has one of that kind. */
 export function findLine({ names, words }: TypedLine, when?: ForeignLine['when']): LineAnswer | undefined {
   const text = words.map((word) => word.replaceAll(' ', spaceInWord)).join(' ');
   for (const row of foreignLines) {
     const match = (!when || row.when === when) && isTypedAfter(row, names) ? row.line.exec(text) : null;
-    if (!match || (row.is && !isHere(match[1] ?? '', row.is))) continue;
+    if (!match || (row.is && !isHere(withSpaces(match[1] ?? ''), row.is))) continue;
     const group = (at: number) =>
       (match[at] ?? '')
         .split(' ')
-        .map((word) => quoteForShell(word.replaceAll(spaceInWord, ' ')))
+        .map((word) => quoteForShell(withSpaces(word)))
         .join(' ');
     const hint = row.use
       .replaceAll('{verb}', names[0])
@@ -81,7 +82,7 @@ export function findLine({ names, words }: TypedLine, when?: ForeignLine['when']
           .join(' '),
       )
       .replaceAll(/\{(\d)\}/g, (_, at: string) => group(Number(at)));
-    return { hint, reason: row.cannot, about: match[1], matched: match[0] };
+    return { hint, reason: row.cannot, about: match[1] && withSpaces(match[1]), matched: withSpaces(match[0]) };
   }
   return undefined;
 }

@@ -93,6 +93,19 @@ describe('export and apply', () => {
     expect(shown[4]).toMatchObject({ description: '' });
   });
 
+  it('apply reads no asset again because another one of the table shares its lock', async () => {
+    const names = Array.from({ length: 40 }, (_, n) => String(n)); // more than there are locks
+    await createAssets('forty', names);
+    const path = await exportTag('forty');
+    edit(path, ...names.map((name, at): [number, string, string] => [at + 1, 'description', `of ${name}`]));
+    const proxy = await FaultProxy.start(setup.sandbox.url);
+    const environment = { MEDIACTL_BASE_URL: proxy.url };
+    expect((await setup.cli.run(['apply', path, '--yes'], { environment, clock: stoppedClock() })).code).toBe(0);
+    const reads = proxy.requests.filter(({ method }) => method === 'GET').map((each) => each.path);
+    expect(reads.length).toBe(new Set(reads).size);
+    expect(proxy.methods.filter((method) => method === 'PATCH')).toHaveLength(40);
+  });
+
   it('apply reports a conflict for a cell that was also changed in the library, and --mine or --theirs resolves it', async () => {
     const [one, two] = await createAssets('both', ['one', 'two']);
     const path = await exportTag('both');

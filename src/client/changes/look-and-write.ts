@@ -13,7 +13,7 @@ const maxLooks = 20;
 export const editLock = (uid: string): TurnRequest => {
   let hash = 0;
   for (const character of normalizeUid(uid)) hash = (hash * 31 + character.charCodeAt(0)) % 0x7fffffff;
-  return { name: `edits/${hash % stripeCount}`, waitMs: 10_000, isRequired: false };
+  return { name: `edits/${hash % stripeCount}`, subject: normalizeUid(uid), waitMs: 10_000, isRequired: false };
 };
 
 /** The lock for new folders, since the service allows duplicate names. */

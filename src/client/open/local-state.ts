@@ -28,7 +28,7 @@ export class LocalState {
   readonly directory: string | undefined;
   readonly #options: LocalStateOptions;
   #database: Promise<StateDatabase> | undefined;
-  /** End of the last turn of each mutex that this process holds or waits for. */
+  /** End of the last turn of each mutex, and of each subject, that this process holds or waits for. */
   readonly #lastTurns = new Map<string, Promise<unknown>>();
 
   constructor(options: LocalStateOptions) {
@@ -111,15 +111,16 @@ export class LocalState {
    *   is required
    */
   async takeTurn(turn: TurnRequest, signal = this.#options.signal): Promise<Turn> {
-    const { name } = turn;
+    const { name, subject = name } = turn;
     const previous = this.#lastTurns.get(name);
+    const hasPrevious = this.#lastTurns.has(subject);
     const over = new AbortController();
     const mine = Promise.allSettled([previous, once(over.signal, 'abort')]);
     const end = () => {
-      if (this.#lastTurns.get(name) === mine) this.#lastTurns.delete(name);
+      for (const each of [name, subject]) if (this.#lastTurns.get(each) === mine) this.#lastTurns.delete(each);
       over.abort();
     };
-    this.#lastTurns.set(name, mine);
+    for (const each of [name, subject]) this.#lastTurns.set(each, mine);
     try {
       if (previous) await orAborted(previous, signal);
       const lock = await this.#lockFile(turn, signal);
@@ -127,7 +128,7 @@ export class LocalState {
         lock?.release();
         end();
       };
-      return { release, hasWaited: previous !== undefined || lock?.hasWaited === true };
+      return { release, hasWaited: hasPrevious || lock?.hasWaited === true };
     } catch (error) {
       end();
       throw error;

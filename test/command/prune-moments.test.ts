@@ -89,6 +89,11 @@ class Desk {
   readonly #paths = new Map<number, string>();
   /** Round in which a file was moved last. Until a whole run has seen it there, one that is edited too is a new file. */
   readonly #movedIn = new Map<number, number>();
+  /**
+   * Round in which a file was saved last, which deletes it for a moment. If the run looks in that moment, and the file has
+   * other content and another path afterwards, it is a deleted file and a new one.
+   */
+  readonly #savedIn = new Map<number, number>();
   #round = 0;
   #version = 0;
 
@@ -115,7 +120,11 @@ class Desk {
     this.#paths.delete(number);
   }
 
-  #isNewlyMoved = (number: number) => this.#round - (this.#movedIn.get(number) ?? Number.NEGATIVE_INFINITY) < 2;
+  #isNew = (rounds: Map<number, number>, number: number) =>
+    this.#round - (rounds.get(number) ?? Number.NEGATIVE_INFINITY) < 2;
+
+  #isNewlySavedBelow = (top: string) =>
+    [...this.#paths].some(([number, path]) => path.startsWith(`${top}/`) && this.#isNew(this.#savedIn, number));
 
   #move(number: number, to: string): void {
     this.#paths.set(number, to);
@@ -131,26 +140,30 @@ class Desk {
     const [top = ''] = path.split('/');
     switch (this.#random.below(5)) {
       case 0:
+        if (this.#isNew(this.#savedIn, number)) break;
         move(path, `${top}/${name}`);
         this.#move(number, `${top}/${name}`);
         break;
       case 1: {
+        if (this.#isNew(this.#savedIn, number)) break;
         mkdirSync(join(directory, 'moved'), { recursive: true });
         move(path, `moved/${name}`);
         this.#move(number, `moved/${name}`);
         break;
       }
       case 2:
-        if (this.#isNewlyMoved(number)) break;
+        if (this.#isNew(this.#movedIn, number)) break;
+        this.#savedIn.set(number, this.#round);
         unlinkSync(place);
         await sleep(this.#random.below(8));
         writeFileSync(place, this.#newText(number));
         break;
       case 3:
-        if (this.#isNewlyMoved(number)) break;
+        if (this.#isNew(this.#movedIn, number)) break;
         writeFileSync(place, this.#newText(number));
         break;
       default: {
+        if (this.#isNewlySavedBelow(top)) break;
         const to = `${top}-${this.#version}`;
         move(top, to);
         for (const [each, old] of this.#paths) if (old.startsWith(`${top}/`)) this.#move(each, old.replace(top, to));

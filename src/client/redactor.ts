@@ -16,7 +16,7 @@ const patterns: [RegExp, string][] = [
   [/^([ \t]*(?:[a-z-]*cookie|[a-z-]*api-?key|x-[a-z-]*(?:token|secret|signature)[a-z-]*):[ \t]*).+$/gim, `$1${mask}`],
 ];
 
-/** What every secret that a pattern finds has in it or before it. */
+/** Matches every text that any of the patterns can match. */
 const mayHaveSecret = /[:=@]|bearer/i;
 
 /** Masks secrets in errors, traces and hints before they are shown or stored. */

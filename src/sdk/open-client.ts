@@ -19,7 +19,7 @@ import type * as Public from './public-types.ts';
 import { createRequest } from './request.ts';
 import { createUploader } from './uploads.ts';
 
-/** Who the client is, besides its options. */
+/** Profile of the client, which its options do not contain. */
 type ClientIdentity = { profile: string; wasPrimary?: boolean };
 
 /** @throws MediactlError `usage` if an option is wrong */

@@ -377,7 +377,7 @@ const pointers: [line: string, next: string, cause?: string][] = [
     'curl -OL https://x.example.com/y, to save it here; mediactl upload https://x.example.com/y, to copy it into the library',
     'a URL is no asset',
   ],
-  // What the API cannot do
+  // Features that the API does not have
   ['folders rm --empty', emptyFolders, noEmptyFolders],
   ['folders prune', emptyFolders, noEmptyFolders],
   ['ls --landscape', shaped('.width > .height'), noShape],

@@ -42,7 +42,7 @@ export async function uniqueFilePaths(files: readonly FileToName[]): Promise<str
   return paths;
 }
 
-/** What tells a file from others of the same name. */
+/** Returns the suffix that makes a file name unique among assets with the same name. */
 const uidMark = ({ uid }: AssetRecord) => `-${uid}`;
 
 /** Directories for the folders of assets. Two folders whose names differ in case only get two directories. */

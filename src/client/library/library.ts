@@ -14,7 +14,7 @@ export type FetchedTree = {
 /** A mutex that all processes with one state folder share. */
 export type TurnRequest = {
   name: string;
-  /** What it protects, if its mutex protects other things too. What others of this process do with those is no wait. */
+  /** Resource to protect, if several resources share the mutex. Turns of this process for the others do not count as waits. */
   subject?: string;
   /** Time after which it counts as busy. */
   waitMs: number;
@@ -23,7 +23,7 @@ export type TurnRequest = {
 };
 
 /** A mutex that is held until `release` is called, which does nothing when it is called again. */
-export type Turn = { release(): void /** True if others may have changed what it protects. */; hasWaited: boolean };
+export type Turn = { release(): void /** True if the resource may have changed meanwhile. */; hasWaited: boolean };
 
 export type LibraryDeps = {
   api: Api;

@@ -131,9 +131,8 @@ async function runCheckFiles(context: Context, { files, folder, choice }: CheckF
   const own = context.ownFiles;
   const chooser = new FileChooser(choice, { own, names: choiceNames });
   const library = await context.library();
-  const { tree } = await fetchFolderTree(context);
+  const { tree, workspace } = await fetchFolderTree(context);
   const { origin } = library.api.transport.baseUrl;
-  const { workspace } = await library.folders();
   const deps = {
     ...{ library, own, signal: context.signal },
     receipts: await context.state.receiptsIfAny(),
@@ -228,6 +227,6 @@ const columns: Column<OutputRecord<'check'>>[] = [
   { field: 'outcome', noTruncate: true },
   { field: 'path', minWidth: 18 },
   { field: 'evidence', minWidth: 10 },
-  { field: 'found_at', value: ({ found_at }) => found_at ?? '' },
+  { field: 'found_at' },
   { field: 'asset_uid', uid: 'asset' },
 ];

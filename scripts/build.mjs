@@ -1,5 +1,5 @@
-// Bundles the sources to CommonJS: the tool, its keychain process, the sandbox, its media worker, the generator of files, and
-// the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
+// Bundles the sources to CommonJS: the tool (bundles.mjs), its keychain process, the sandbox, its media worker, the generator of
+// files, and the scripts for the browser. Dynamic imports become lazy requires; packages and `*.lazy.ts` become
 // separate files, so that a command does not parse code that it does not use. A lazy file must not import
 // our classes, since its bundle contains copies of its imports (checked by test/architecture).
 import { execFileSync } from 'node:child_process';
@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { createRequire } from 'node:module';
 import { basename, relative } from 'node:path';
 import { build } from 'esbuild';
+import { buildProgram } from './bundles.mjs';
 
 /** Packages with native code or WebAssembly, which are not bundled but installed beside mediactl. */
 const external = ['libsql', '@napi-rs/blake-hash', '@napi-rs/keyring', 'jq-web'];
@@ -56,8 +57,8 @@ const lazyParts = {
 
 /**
  * Replaces what packages load and a start does not need: of undici, node:http2, which is off, node:http, of which it reads a
- * limit and a class, and node:assert before an assertion fails, together 6 ms of every listing; and BullMQ's store on
- * PostgreSQL, a quarter of the engine of queues.
+ * limit and a class, and node:assert before an assertion fails, together 6 ms of every listing; BullMQ's store on PostgreSQL, a
+ * quarter of the engine of queues; and conf's validator of schemas, of which we pass none.
  */
 const replacements = {
   undici: {
@@ -66,12 +67,13 @@ const replacements = {
     'node:assert': "module.exports = (value, message) => value || require('assert')(value, message)",
   },
   bullmq: { './postgres': '' },
+  conf: { 'ajv/dist/2020.js': 'export const Ajv2020 = undefined', 'ajv-formats': 'export default undefined' },
 };
 
 const withoutOptionalParts = {
   name: 'without-optional-parts',
   setup({ onLoad, onResolve }) {
-    onResolve({ filter: /^(?:node:(?:http2?|assert)|\.\/postgres)$/ }, ({ path, importer }) => {
+    onResolve({ filter: /^(?:node:(?:http2?|assert)|\.\/postgres|ajv.*)$/ }, ({ path, importer }) => {
       const name = Object.keys(replacements).find((each) => importer.includes(`/node_modules/${each}/`));
       const contents = replacements[name]?.[path];
       return contents === undefined ? undefined : { path, namespace: 'replaced', pluginData: contents };
@@ -120,7 +122,6 @@ const node = {
   ...common,
   entryPoints: {
     ...lazyFiles,
-    mediactl: 'src/main.ts',
     keychain: 'src/cli/account/keychain-process.ts',
     sandbox: 'src/sandbox/main.ts',
     'media-worker': 'src/sandbox/media/recognize/worker.ts',
@@ -195,17 +196,18 @@ function foreignNotices(folder, inputs) {
 }
 
 rmSync(outdir, { recursive: true, force: true });
-const built = await Promise.all([node, browser].map((options) => build(options)));
+const program = await buildProgram(node);
+const built = [...program, ...(await Promise.all([node, browser].map((options) => build(options))))];
 // zod is for the sandbox and the generator; it would slow down every start of the tool.
-const tool = built.map(({ metafile }) => metafile.outputs[`${outdir}/mediactl.cjs`]).find(Boolean);
-if (Object.keys(tool.inputs).some((path) => path.startsWith('node_modules/zod/')))
-  throw new Error('zod is in dist/mediactl.cjs: import only types from reference/schemas.ts');
+for (const { metafile } of program)
+  if (Object.keys(metafile.inputs).some((path) => path.startsWith('node_modules/zod/')))
+    throw new Error(`zod is in ${Object.keys(metafile.outputs)}: import only types from reference/schemas.ts`);
 // bin/code-cache.js reads the bundles as Latin-1, which takes a fifth of the time.
 const notAscii = readdirSync(outdir).filter(
   (name) => name.endsWith('.cjs') && /[^\0-\x7f]/.test(readFileSync(`${outdir}/${name}`, 'utf8')),
 );
 if (notAscii.length > 0) throw new Error(`not ASCII: ${notAscii}; write \\u in regular expressions and String.raw`);
-const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs).filter((path) => existsSync(path)));
 writeFileSync(`${outdir}/THIRD-PARTY-LICENSES.txt`, licences(inputs));
 // scripts/release.mjs lists the bundled packages in the SBOM.
 mkdirSync('node_modules/.cache', { recursive: true });

@@ -16,6 +16,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { respond, startServer } from '../support/http-server.ts';
 import { mediactlPath, startProcess } from '../support/spawn.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -71,6 +72,35 @@ it('mediactl compiles code once per command group and caches it in a folder of m
   expect(modificationTimes()).toEqual(timesBefore);
   await runWithCache(['auth', 'ls'], home);
   expect(cacheFiles(home).length).toBeGreaterThan(timesBefore.length);
+});
+
+it.each([
+  ['assets ls', []],
+  ['assets get 123e4567-e89b-42d3-a456-426614174000', ['commands.cjs']],
+  ['config path', ['commands.cjs']],
+  ['upload --help', ['uploads.cjs']],
+])('mediactl %s starts without the files that have only the code of other commands', async (command, files) => {
+  const install = temporaryFolder();
+  for (const name of ['bin', 'package.json', ...['mediactl', 'dispatcher.lazy'].map((each) => `dist/${each}.cjs`)])
+    cpSync(join(root, name), join(install, name), { recursive: true });
+  for (const name of files) cpSync(join(root, 'dist', name), join(install, 'dist', name));
+  const asset = { uid: '123e4567-e89b-42d3-a456-426614174000', name: 'clip.mp4', status: 'ready' };
+  const page = { items: [asset], count: 1, page: 1, size: 50 };
+  const url = await startServer((request, response) =>
+    respond(response, 200, request.url?.includes(asset.uid) ? asset : page),
+  );
+  const { code, stderr } = await startProcess(
+    process.execPath,
+    [join(install, 'bin/mediactl.js'), ...command.split(' ')],
+    {
+      XDG_CACHE_HOME: install,
+      MEDIACTL_CONFIG_DIR: join(install, 'config'),
+      MEDIACTL_STATE_DIR: join(install, 'state'),
+      MEDIACTL_API_KEY: 'key',
+      MEDIACTL_BASE_URL: url,
+    },
+  ).finished;
+  expect([code, stderr]).toEqual([0, command === 'assets ls' ? 'all workspaces\n' : '']);
 });
 
 it('mediactl caches no code in a folder that others can write to', async () => {

@@ -49,17 +49,14 @@ const assumptionText = ({ id, section, topic, assumed, tolerated, names = {} }: 
 const joinParagraphs = (...paragraphs: readonly string[]) =>
   paragraphs.map((paragraph) => `${paragraph.trimEnd()}\n`).join('\n');
 
-export const topics: Record<string, { summary: string; text(): string }> = {
+export const topics: Record<string, { text(): string }> = {
   options: {
-    summary: 'options that every command accepts',
     text: () => alignRows(settingFlags().map(({ flag }): [string, string] => [flag.flags, flag.help])),
   },
   agents: {
-    summary: 'driving mediactl from another program',
     text: () => agentsText(alignRows),
   },
   'exit-codes': {
-    summary: 'exit codes and error codes',
     text: () =>
       joinParagraphs(
         exitCodeRows()
@@ -72,7 +69,6 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       ),
   },
   faults: {
-    summary: 'faults that a sandbox can simulate',
     text: () =>
       joinParagraphs(
         'To make a sandbox fail on purpose, start it with mediactl sandbox start --fault SPEC. To simulate several faults, repeat the option.',
@@ -92,7 +88,6 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       ),
   },
   assumptions: {
-    summary: 'assumptions about the API',
     text: () =>
       joinParagraphs(
         'The API specification does not define every name and value. mediactl makes these assumptions, and also accepts the alternatives. If a service uses another name, set it:',
@@ -101,7 +96,6 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       ),
   },
   environment: {
-    summary: 'environment variables and precedence',
     text: () =>
       joinParagraphs(
         'Order of precedence: flag, environment variable, .mediactl.json, profile, default. To see where each value comes from, run mediactl config ls.',
@@ -110,7 +104,6 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       ),
   },
   formatting: {
-    summary: 'tables, JSON, CSV, fields and filters',
     text: () =>
       joinParagraphs(
         'On a terminal, a list is a table that fits the width, and a record shows one field per line. In a pipe, a list is tab-separated without a header, and dates are in ISO 8601.',
@@ -132,7 +125,6 @@ export const topics: Record<string, { summary: string; text(): string }> = {
       ),
   },
   scripting: {
-    summary: 'CI, exit codes, retries and dry runs',
     text: () =>
       joinParagraphs(
         'Only results go to stdout; messages and progress go to stderr. An error has a message, a cause and a next step. With --json, it is one line of JSON on stderr. Error codes are stable, so scripts can rely on them. The exit code shows what kind of error it was: see mediactl help exit-codes.',

@@ -88,19 +88,12 @@ export type PrintableResult = Exclude<Result, { kind: 'nothing' }>;
 export type ListResult = Extract<Result, { kind: 'list' }>;
 export type RecordResult = Extract<Result, { kind: 'record' }>;
 
-const listPages = <T>(
-  pages: AsyncIterable<T[]> | Iterable<T[]>,
-  id: (record: T) => string,
-  columns: readonly Column<T>[],
-  empty: string,
-): Result => ({ kind: 'list', pages, columns, empty, id });
-
 /** Builds a list result from records that have a uid. @param empty message to print if there are no records */
 export const list = <T extends { uid: string }>(
   pages: AsyncIterable<T[]> | Iterable<T[]>,
   columns: readonly Column<T>[],
   empty: string,
-): Result => listPages(pages, ({ uid }: T) => uid, columns, empty);
+): ListResult => ({ kind: 'list', pages, columns, empty, id: ({ uid }: T) => uid });
 
 /** Builds a list result from records without a uid. @param id returns the text that --quiet prints for a record */
 export const listBy = <T>(
@@ -108,7 +101,7 @@ export const listBy = <T>(
   records: readonly T[],
   columns: readonly Column<T>[],
   empty: string,
-): Result => listPages([[...records]], id, columns, empty);
+): ListResult => ({ kind: 'list', pages: [[...records]], columns, empty, id });
 
 /** Builds the result for a single record. @param view returns rows of labels and values, or preformatted text */
 export const record = <T>(

@@ -70,9 +70,9 @@ export function assetList(
     isFirst: true,
   };
   const columns = path ? assetColumns.map((column) => (column.field === 'name' ? path : column)) : assetColumns;
-  if (fields) return list(withComputedFields(context, pages, fields, pathOf), columns, empty) as ListResult;
+  if (fields) return list(withComputedFields(context, pages, fields, pathOf), columns, empty);
   const hasFolderColumn = context.isHumanOutput && context.terminal.columns >= minColumnsForFolder;
-  if (!hasFolderColumn || path || isOneFolder) return list(pages, columns, empty) as ListResult;
+  if (!hasFolderColumn || path || isOneFolder) return list(pages, columns, empty);
   const places = new LocationNames(context);
   async function* withFolderPaths() {
     for await (const page of pages) {
@@ -82,7 +82,7 @@ export function assetList(
   }
   const value = (asset: AssetRecord) => folderText(asset, places);
   const folder: Column<AssetRecord> = { field: 'folder', value, dropPriority: 6, terminalOnly: true };
-  return list(withFolderPaths(), [...assetColumns, folder], empty) as ListResult;
+  return list(withFolderPaths(), [...assetColumns, folder], empty);
 }
 
 /**
@@ -153,15 +153,15 @@ const assetRows =
 export async function assetRecord(context: Context, asset: AssetRecord): Promise<Result> {
   const places = new LocationNames(context);
   const { fields } = context.settings.outputOptions;
-  if (fields?.includes('folder')) {
-    const shown: AssetRecord = { ...asset, folder: await (await createFolderPathLookup(context))(asset) };
-    return record(shown, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
-  }
-  if (context.isHumanOutput) {
+  const folder = fields?.includes('folder') && { folder: await (await createFolderPathLookup(context))(asset) };
+  if (!folder && context.isHumanOutput) {
     await places.load('folders', [parentOf(asset)]);
     await places.load('workspaces', [workspaceText(asset)]);
   }
-  return record(asset, asset.uid, assetRows(places), { uid: 'asset', columns: assetColumns });
+  return record<AssetRecord>({ ...asset, ...folder }, asset.uid, assetRows(places), {
+    uid: 'asset',
+    columns: assetColumns,
+  });
 }
 
 /** Returns a list of assets. Without a machine-readable format, a single requested asset is shown with all its fields. */

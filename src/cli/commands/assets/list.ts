@@ -105,11 +105,8 @@ export async function parseListRequest(
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);
   if (words.length > 0 && words.every((word) => word.trim() === ''))
     throw usageError('the word to search for is empty');
-  const assertOne = (one: boolean, other: unknown, both: string) => {
-    if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'use one of them');
-  };
-  assertOne(Boolean(all), limit, '--all and --limit');
-  assertOne(Boolean(count), html, '--count and --html');
+  const both = all && limit !== undefined ? '--all and --limit' : count && html !== undefined && '--count and --html';
+  if (both) throw usageError(`${both} cannot be used together`, 'use one of them');
   const filters = await parseFilters(context, {
     ...flags,
     ...(words.length > 0 && { search: words.join(' ') }),
@@ -157,41 +154,30 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   const isSearch = words.length > 0 || hasFilters({ ...filters, parent: undefined, ordering: undefined });
   // A terminal shows this text in place of the table.
   if (isEmpty && isSearch && !context.isHumanOutput) context.terminal.info(empty);
-  const isInWorkspace = folder !== undefined || pattern !== undefined; // the folders are those of the workspace in use
-  if (isInWorkspace || !context.isHumanOutput) {
-    const below = await foldersToShow(context, request);
-    const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
-    const isOneFolder = folder !== undefined && !recursive;
-    const depth = isOneFolder ? new DepthNote(context, request) : undefined;
-    const more = () =>
-      [footer, below.footer, depth?.text, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-    return { ...assetList(context, depth?.watch(pages) ?? pages, empty, { pathOf, isOneFolder }), more };
-  }
-  const more = () => [footer, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-  return { ...assetList(context, found, empty), more };
+  const below = await foldersToShow(context, request);
+  const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
+  const isOneFolder = folder !== undefined && !recursive;
+  let depth: string | undefined;
+  const watched = isOneFolder ? withDepthNote(context, filters, pages, (note) => (depth = note)) : pages;
+  const more = () => [footer, below.footer, depth, describeScope(scope)].filter(Boolean).join('; ') || undefined;
+  return { ...assetList(context, watched, empty, { pathOf, isOneFolder }), more };
 }
 
 /** Says of the list of one folder that it may have what is in the folders below, too, where the service does not show it. */
-class DepthNote {
-  text: string | undefined;
-  readonly #context: Context;
-  readonly #parent: string;
-
-  constructor(context: Context, { filters }: ListRequest) {
-    this.#context = context;
-    this.#parent = filters.parent ?? 'root';
-  }
-
-  async *watch(pages: AssetListing['pages']): AsyncGenerator<AssetRecord[]> {
-    const { folderReader } = await this.#context.library();
-    for await (const page of pages) {
-      yield page;
-      const found = page.filter(({ uid }) => uid !== ''); // other rows are folders
-      const includesBelow = found.length === 0 ? false : folderReader.includesBelow(this.#parent, found);
-      if (includesBelow) this.text = 'with subfolders';
-      if (includesBelow === undefined && this.#context.isHumanOutput)
-        this.text = 'perhaps with subfolders: the service does not show the folder of each asset';
-    }
+async function* withDepthNote(
+  context: Context,
+  { parent = 'root' }: AssetFilters,
+  pages: AssetListing['pages'],
+  tell: (note: string) => void,
+): AsyncGenerator<AssetRecord[]> {
+  const { folderReader } = await context.library();
+  for await (const page of pages) {
+    yield page;
+    const found = page.filter(({ uid }) => uid !== ''); // other rows are folders
+    const includesBelow = folderReader.includesBelow(parent, found);
+    if (includesBelow) tell('with subfolders');
+    if (includesBelow === undefined && context.isHumanOutput)
+      tell('perhaps with subfolders: the service does not show the folder of each asset');
   }
 }
 

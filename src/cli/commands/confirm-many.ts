@@ -100,22 +100,18 @@ export async function trashAssets<T extends { assetUid: string; label: string; r
   onTrashed: (asset: T) => Promise<unknown>,
 ): Promise<{ failures: CodedError[]; stop: CodedError | undefined; readBack: string }> {
   const count = assets.length;
+  const targets = assets.map(({ assetUid, record }) => byUid(assetUid, record));
   await confirmMany(context, {
     ...{ count, noun: 'assets', limit, doubt, what, warning: cannotRestore(count) },
     lines: async () => {
-      const shown = assets.slice(0, maxDeletionLines);
-      const targets = shown.map(({ assetUid, record }) => byUid(assetUid, record));
-      const items = (await describeAssets(context, targets)).map((item, at) => ({
-        ...item,
-        label: shown[at]?.label ?? '',
-      }));
+      const shown = await describeAssets(context, targets.slice(0, maxDeletionLines));
+      const items = shown.map((item, at) => ({ ...item, label: assets[at]?.label ?? '' }));
       return [
         ...(doubt ? [`${doubt.message}: ${doubt.explanation.reason}`] : []),
         ...(await deletionLines(context, items, count)),
       ];
     },
   });
-  const targets = assets.map(({ assetUid, record }) => byUid(assetUid, record));
   const { items } = await (await context.writer()).plan(targets, null);
   const named = items.map((item, at) => ({ ...item, name: assets[at]?.label ?? null }));
   const assetOf = ({ seq }: { seq: number }) => assets[seq] as T;

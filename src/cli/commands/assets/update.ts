@@ -57,12 +57,7 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const { maxChanges, newest, anyWorkspace } = flags;
-  const targets = await parseTargets(
-    context,
-    { verb: 'update', collection, ids },
-    { maxChanges, newest, anyWorkspace },
-  );
+  const targets = await parseTargets(context, { verb: 'update', collection, ids }, flags);
   return { ...targets, change: await parseChange(context, flags) };
 }
 

@@ -1,7 +1,7 @@
 import { Argument } from '@commander-js/extra-typings';
 import { usageError } from '../../../client/errors.ts';
 import { fieldNamesFor, type NameKey, nameKeys } from '../../../contract/assumptions.ts';
-import { displayText, escapeControls } from '../../../shared/sanitize.ts';
+import { escapeControls } from '../../../shared/sanitize.ts';
 import { addExamples, type CommandDefinition, type Define, verb, withSuggestions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { resolveWorkspace, toProfileFields } from '../../library/workspaces.ts';
@@ -35,11 +35,7 @@ const list: Define = (command, run) =>
     .action(run(runList));
 
 async function runList(context: Context, { all }: { all?: true | undefined }): Promise<Result> {
-  const columns: Column<ConfigRow>[] = [
-    { field: 'key', value: ({ key }) => key },
-    { field: 'value', value: ({ value }) => displayText(value) },
-    { field: 'origin', value: ({ origin }) => displayText(origin) },
-  ];
+  const columns: Column<ConfigRow>[] = [{ field: 'key' }, { field: 'value' }, { field: 'origin' }];
   const every = await listSettings(context);
   const shown =
     all || !context.isHumanOutput

@@ -181,11 +181,6 @@ const doneColumns: Column<FinishedUpload>[] = [
   { field: 'asset_uid', uid: 'asset' },
   { field: 'path', minWidth: 18, isFirst: true },
   { field: 'size_bytes', minWidth: 9, dropPriority: 2 },
-  {
-    field: 'asset_state',
-    // Only `wait` and --wait update the state of an asset.
-    value: ({ asset_state }) => asset_state,
-    noTruncate: true,
-  },
+  { field: 'asset_state', noTruncate: true }, // only `wait` and --wait update it
   { field: 'finished_at', dropPriority: 1 },
 ];

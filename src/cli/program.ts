@@ -22,13 +22,9 @@ import { wrapText } from './terminal/wrap.ts';
  * @returns the exit code
  */
 export async function runProgram(argv: readonly string[], host: Host): Promise<ExitCode> {
-  let called: Command | undefined;
   const invocation: Invocation = { argv };
   try {
-    const program = buildProgram(host, invocation, (command) => {
-      called = command;
-    });
-    called = program;
+    const program = buildProgram(host, invocation);
     assertNoRewrittenPath(argv, host);
     const words = await expandHelp(argv.map(expandDebug), host);
     invocation.argv = words;
@@ -39,9 +35,10 @@ export async function runProgram(argv: readonly string[], host: Host): Promise<E
     if (thrown instanceof OutputClosed || fromCommander?.exitCode === 0) return exitCodes.ok;
     // The user entered a noun without a verb, and Commander has printed its help to stderr.
     if (fromCommander?.code === 'commander.help') return exitCodes.usage;
-    const line = lineOf(called as Command, invocation);
+    const called = invocation.called as Command;
+    const line = lineOf(called, invocation);
     const error = fromCommander
-      ? await toUsageError(fromCommander, called as Command, line)
+      ? await toUsageError(fromCommander, called, line)
       : await answerLine(asCodedError(thrown), line);
     // If the settings could not be resolved, the output format is read from argv.
     const format = invocation.settings?.outputOptions.format ?? requestedFormat(argv, host);
@@ -59,10 +56,10 @@ function requestedFormat(argv: readonly string[], { environment }: Host): string
   return short ?? joined ?? (at >= 0 ? argv[at + 1] : environment.MEDIACTL_FORMAT) ?? 'table';
 }
 
-/** Settings of the running command, set once they are resolved. They determine how errors are printed. */
-type Invocation = { settings?: Settings; argv: readonly string[] };
+/** The command that runs, and its settings, set once they are resolved. They determine how errors are printed. */
+type Invocation = { settings?: Settings; argv: readonly string[]; called?: Command };
 
-function buildProgram(host: Host, invocation: Invocation, onCall: (command: Command) => void): Command {
+function buildProgram(host: Host, invocation: Invocation): Command {
   const { terminal, version } = host;
   const program = new Command('mediactl').exitOverride().configureOutput({
     writeOut: (text) => void terminal.stdout.write(text),
@@ -82,12 +79,12 @@ function buildProgram(host: Host, invocation: Invocation, onCall: (command: Comm
   });
   addNouns(program, version);
   const run = runner(host, invocation);
-  const follow = (command: Command) =>
-    command.hook('preSubcommand', async (_parent, child) => {
-      onCall(untyped(child));
-      await loadCommand(untyped(child), run);
-      follow(untyped(child));
+  const follow = (command: Command): Command => {
+    invocation.called = command;
+    return command.hook('preSubcommand', async (_parent, child) => {
+      await loadCommand(follow(untyped(child)), run);
     });
+  };
   return follow(program);
 }
 

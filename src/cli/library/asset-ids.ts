@@ -21,7 +21,7 @@ import type { Collection } from '../../contract/paths.ts';
 import type { AssetRecord } from '../../contract/types.ts';
 import { isUid, isUidPrefix, minTypedDigits } from '../../contract/uid.ts';
 import { capitalize, describeLeftOut, formatBytes, pluralize } from '../../shared/figures.ts';
-import { asNumber, parseJsonOrUndefined } from '../../shared/json-values.ts';
+import { asNumber, asObject, parseJsonOrUndefined } from '../../shared/json-values.ts';
 import { displayText, escapeControls, quoteForShell, relativeTime } from '../../shared/sanitize.ts';
 import { minPrefix } from '../account/short-uid-store.ts';
 import type { Context } from '../context.ts';
@@ -231,7 +231,7 @@ function parseIds(text: string): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   return lines.filter(Boolean).map((line) => {
     if (!line.startsWith('{')) return line;
-    const { uid } = parseRecord(line);
+    const { uid } = asObject(parseJsonOrUndefined(line));
     if (typeof uid === 'string') return uid;
     throw usageError(`a line on stdin has no uid: ${line.slice(0, 60)}`, 'JSON lines with a uid');
   });
@@ -239,7 +239,7 @@ function parseIds(text: string): string[] {
 
 async function readLastUpload(context: Context): Promise<string> {
   const { profile, baseUrl } = await context.account();
-  const last = parseRecord(readTextFileOrEmpty(join(context.stateDir, lastUploadFile)));
+  const last = asObject(parseJsonOrUndefined(readTextFileOrEmpty(join(context.stateDir, lastUploadFile))));
   if (typeof last.uid !== 'string' || !isUid(last.uid))
     throw usageError('@last: nothing has been uploaded from this machine yet', 'mediactl upload PATH');
   // The same profile can have a new address, for example if a sandbox changes its port.
@@ -252,5 +252,3 @@ async function readLastUpload(context: Context): Promise<string> {
     );
   return last.uid;
 }
-
-const parseRecord = (text: string) => (parseJsonOrUndefined(text) ?? {}) as Record<string, unknown>;

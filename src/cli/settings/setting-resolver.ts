@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import { CodedError } from '../../client/errors.ts';
 import { readTextFile } from '../../client/read-file.ts';
+import { isJsonObject } from '../../shared/json-values.ts';
 import { projectFileName } from '../../shared/own-names.ts';
 import {
   flagsOf,
@@ -64,17 +65,10 @@ export type ProjectSearch = { cwd: string; uid: number | undefined; warn(message
  *
  * @throws CodedError `invalid_config` (exit 2) if the file cannot be read or is invalid
  */
-export function findProjectFile({ cwd, uid, warn }: ProjectSearch): ProjectFile | undefined {
-  for (let folder = cwd; ; folder = dirname(folder)) {
-    const path = join(folder, projectFileName);
-    try {
-      const file = readProjectFile(path, uid);
-      if (file) return file;
-    } catch (error) {
-      if (!(error instanceof ForeignFileError)) throw error;
-      warn(`ignored ${path}: it belongs to another user`);
-    }
-    if (dirname(folder) === folder) return undefined;
+export function findProjectFile(search: ProjectSearch): ProjectFile | undefined {
+  for (let folder = search.cwd; ; folder = dirname(folder)) {
+    const file = readProjectFile(join(folder, projectFileName), search);
+    if (file || dirname(folder) === folder) return file;
   }
 }
 
@@ -87,7 +81,7 @@ const projectFileError = (path: string, reason: string) =>
     hint: `use a JSON object with any of ${projectSettings.join(', ')}`,
   });
 
-function readProjectFile(path: string, uid: number | undefined): ProjectFile | undefined {
+function readProjectFile(path: string, { uid, warn }: ProjectSearch): ProjectFile | undefined {
   let parsed: unknown;
   try {
     const assertOwn = (found: { uid: number }) => {
@@ -95,16 +89,15 @@ function readProjectFile(path: string, uid: number | undefined): ProjectFile | u
     };
     parsed = JSON.parse(readTextFile(path, assertOwn));
   } catch (error) {
-    if (error instanceof ForeignFileError) throw error;
     const { code = '', message } = error as NodeJS.ErrnoException;
-    if (['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) return undefined;
-    throw projectFileError(path, message);
+    if (error instanceof ForeignFileError) warn(`ignored ${path}: it belongs to another user`);
+    else if (!['ENOENT', 'EACCES', 'ENOTDIR'].includes(code)) throw projectFileError(path, message);
+    return undefined;
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw projectFileError(path, 'it is not a JSON object');
+  if (!isJsonObject(parsed)) throw projectFileError(path, 'it is not a JSON object');
   for (const [key, value] of Object.entries(parsed)) {
     if (!projectSettings.some((name) => name === key)) throw projectFileError(path, `it cannot set ${key}`);
     if (typeof value !== 'string') throw projectFileError(path, `${key} is not a string`);
   }
-  return { path, settings: parsed };
+  return { path, settings: parsed as RawSettings };
 }

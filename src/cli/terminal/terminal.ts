@@ -125,10 +125,6 @@ export class Terminal {
     return this.stdout.columns || 80;
   }
 
-  get rows(): number {
-    return this.stdout.rows || 24;
-  }
-
   get #isDumb(): boolean {
     return this.#environment.TERM === 'dumb';
   }
@@ -190,7 +186,7 @@ export class Terminal {
     paging.chunks.push(text);
     if (typeof text === 'string') paging.lines += text.split('\n').length - 1;
     if (paging.pager) return this.#writeToPager(paging.pager, text);
-    if (paging.lines < this.rows) return;
+    if (paging.lines < (this.stdout.rows || 24)) return;
     const { Pager: Opened } = await import('./pager.ts');
     paging.pager = new Opened(this.#pagerToUse as string, this.#environment);
     await this.#writeToPager(paging.pager, paging.chunks.join(''));

@@ -15,18 +15,13 @@ import { isListed, type PageSelections } from './page-selections.ts';
 /** Moves of several assets, the only change of many that the page makes: each is one change of the history. */
 export class PageMoves {
   readonly #context: Context;
-  readonly #opened: Pick<OpenedLibrary, 'api' | 'library' | 'writer'>;
+  readonly #opened: OpenedLibrary;
   readonly #selections: PageSelections;
   readonly #ports: SelectionPorts;
   /** Moves of this page that can be undone, by the id of the change. */
   readonly #changes = new Map<string, StoredChange>();
 
-  constructor(
-    context: Context,
-    opened: Pick<OpenedLibrary, 'api' | 'library' | 'writer'>,
-    selections: PageSelections,
-    ports: SelectionPorts,
-  ) {
+  constructor(context: Context, opened: OpenedLibrary, selections: PageSelections, ports: SelectionPorts) {
     this.#context = context;
     this.#opened = opened;
     this.#selections = selections;

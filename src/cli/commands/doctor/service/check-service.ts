@@ -30,26 +30,20 @@ const reasons: Readonly<Record<string, string>> = {
 export type AssumptionJudgment = Judgment & { id: string; topic: string; sends: string | null };
 
 /** Judges, and turns what keeps it from that into a reason. Ends early if no other request would be answered. */
-class Judge {
-  readonly #signal: AbortSignal;
-  #stop: string | undefined;
-
-  constructor(signal: AbortSignal) {
-    this.#signal = signal;
-  }
-
-  async judge(ask: () => Promise<Judgment> | Judgment): Promise<Judgment> {
-    if (this.#stop !== undefined) return notTried(this.#stop);
+function createJudge(signal: AbortSignal) {
+  let stop: string | undefined;
+  return async (ask: () => Promise<Judgment> | Judgment): Promise<Judgment> => {
+    if (stop !== undefined) return notTried(stop);
     try {
       return await ask();
     } catch (error) {
-      this.#signal.throwIfAborted();
+      signal.throwIfAborted();
       if (error instanceof CodedError && runEnding.includes(error.explanation.code))
-        this.#stop = `stopped before: ${error.message}`;
+        stop = `stopped before: ${error.message}`;
       if (error instanceof CodedError || error instanceof Untried) return notTried(error.message);
       throw error;
     }
-  }
+  };
 }
 
 /**
@@ -61,17 +55,16 @@ export async function judgeAssumptions(
   signal: AbortSignal,
   trial?: WriteTrial,
 ): Promise<AssumptionJudgment[]> {
-  const judge = new Judge(signal);
+  const judge = createJudge(signal);
   const byWrites = new Map<string, Judgment>();
-  for (const { id, perform } of trial ? writeSteps : []) {
-    byWrites.set(id, await judge.judge(() => perform(trial as WriteTrial)));
-  }
+  for (const { id, perform } of trial ? writeSteps : [])
+    byWrites.set(id, await judge(() => perform(trial as WriteTrial)));
   await trial?.clean();
   const judgments: AssumptionJudgment[] = [];
   for (const { id, topic } of assumptions) {
     const check = checks.find((each) => each.id === id);
     const step = writeSteps.find((each) => each.id === id);
-    const read = check ? await judge.judge(() => check.judge(probe)) : notTried(reasons[id] ?? 'no request shows it');
+    const read = check ? await judge(() => check.judge(probe)) : notTried(reasons[id] ?? 'no request shows it');
     const written = byWrites.get(id);
     const unwritten = !check && step ? notTried('only a write shows it: --write FOLDER') : read;
     const isByWrite = written && read.status !== 'does_not_hold' && (written.status !== 'not_tried' || !check);

@@ -175,11 +175,6 @@ export class ServiceProbe {
     return this.send({ method: 'POST', url: paths.playbackInfo(), json, authenticate: false, retry: 'reads' });
   }
 
-  /** Fetches a file from a signed address, without the key. */
-  fetchMedia(url: URL): Promise<ReceivedResponse> {
-    return this.api.playback.fetchMedia(url);
-  }
-
   #once<T>(name: string, read: () => Promise<T>): Promise<T> {
     const kept = this.#kept.get(name) ?? read();
     this.#kept.set(name, kept);

@@ -232,7 +232,7 @@ async function tryDownload(trial: WriteTrial): Promise<Judgment> {
   const { urls } = parsePlayables(asObject(info.body), trial.probe.api.transport.baseUrl);
   const file = urls.find(({ kind }) => kind === 'file' || kind === 'document');
   if (!file) return notTried(`${info.line}, without an address of the file`);
-  const { bytes, text, status: got } = await trial.probe.fetchMedia(file.url);
+  const { bytes, text, status: got } = await trial.probe.api.playback.fetchMedia(file.url);
   if (got !== 200 && got !== 206) return notTried(`the address of the file: ${got}`);
   const isSame = contentOf(trial).equals(Buffer.from(bytes.length > 0 ? bytes : text));
   return isSame

@@ -297,10 +297,9 @@ export class QueueRun implements BatchRun {
   }
 
   async #createTask(file: UploadFile): Promise<QueuedTask> {
-    const { folders, api } = this.#deps;
+    const { folders, api, workspace } = this.#deps;
     const contentType = await this.#contentTypes;
     const { about: defaults, chunkBytes, requireChecksum, existing } = this.#options;
-    const { workspace } = this.#deps;
     const { path, sizeBytes = 0, mtimeNs = '0', typedPath, realPath = path } = file;
     const stableSource = isHttpUrl(path) ? { path: realPath } : this.#roots.toTaskSource(realPath);
     const folder = await folders.findOrCreate(file);
@@ -319,8 +318,7 @@ export class QueueRun implements BatchRun {
       chunkBytes,
       requireChecksum,
     };
-    const { service } = task;
-    const key = receiptKeyOf(file, { service, workspace, folders });
+    const key = receiptKeyOf(file, this.#deps);
     return { id: taskId(task, stableSource), task, path, key, given: givenMetadataOf(file, defaults) };
   }
 

@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { realpath, stat } from 'node:fs/promises';
-import { createdFoldersOf, createFolderPathResolver } from '../client/changes/folder-creation.ts';
+import { createFolderPathResolver } from '../client/changes/folder-creation.ts';
 import { CodedError, usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
 import { startUploads } from '../client/upload/batch/start-uploads.ts';
@@ -65,7 +65,7 @@ async function* runUpload(
   const { folder = '/', tags, roots } = call;
   const settings = settingsOf(parts.options, { existing: isDirectory ? 'file' : 'content', ...call });
   const chooser = new FileChooser(settings.choice, { own: parts.ownFiles, names: choiceNames });
-  const walk = await findLocalFiles([path], chooser, () => false);
+  const walk = await findLocalFiles([path], chooser);
   if (walk.hasDirectories !== isDirectory)
     throw usageError(isDirectory ? `${path} is not a directory` : `${path} is a directory: use uploadDirectory`);
   const { library, writer } = parts.openFor({ ...call, signal });
@@ -169,8 +169,7 @@ async function resolveFolders(
   const uid = isUid(folder) ? folder.toLowerCase() : undefined;
   if (!isTree && (uid !== undefined || isRootPath(folder))) return { find: () => uid, findOrCreate: async () => uid };
   const { library } = parts.openFor(call);
-  const { origin } = library.api.transport.baseUrl;
-  const byPath = await createFolderPathResolver(library, (workspace) => createdFoldersOf(receipts, origin, workspace));
+  const byPath = await createFolderPathResolver(library, receipts);
   const top = uid === undefined ? folder : byPath.pathOf(uid);
   if (top === undefined) throw new CodedError(`folder ${folder} does not exist`, { code: 'not_found' });
   return {

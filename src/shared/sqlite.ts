@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 
 type Value = string | number | null | Uint8Array;
 
@@ -36,7 +36,7 @@ export type OpenDatabase = (path: string) => SqlDatabase;
  */
 export async function loadSqlite(): Promise<OpenDatabase> {
   const builtIn = await import('node:sqlite').catch(() => undefined);
-  if (builtIn) return (path) => new BuiltInDatabase(new builtIn.DatabaseSync(path, options));
+  if (builtIn) return (path) => builtInDatabase(new builtIn.DatabaseSync(path, options));
   const { default: Libsql } = await import('libsql');
   return (path) => new Libsql(path) as unknown as SqlDatabase;
 }
@@ -52,30 +52,18 @@ export function hideSqliteWarning(host: Pick<NodeJS.Process, 'emitWarning'>): vo
 /** Makes the database of Node.js behave as SQLite does by default. */
 const options = { enableForeignKeyConstraints: false, enableDoubleQuotedStringLiterals: true };
 
-class BuiltInDatabase implements SqlDatabase {
-  readonly #database: DatabaseSync;
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
-  exec(sql: string): void {
-    withCode(() => this.#database.exec(sql));
-  }
-
-  prepare(sql: string): SqlStatement {
-    const statement: StatementSync = withCode(() => this.#database.prepare(sql));
+const builtInDatabase = (database: DatabaseSync): SqlDatabase => ({
+  exec: (sql) => withCode(() => database.exec(sql)),
+  prepare: (sql) => {
+    const statement = withCode(() => database.prepare(sql));
     return {
       all: (...values) => withCode(() => statement.all(...values)),
       get: (...values) => withCode(() => statement.get(...values)),
       run: (...values) => withCode(() => ({ changes: Number(statement.run(...values).changes) })),
     };
-  }
-
-  close(): void {
-    this.#database.close();
-  }
-}
+  },
+  close: () => database.close(),
+});
 
 /** Names of SQLite's result codes, and of the extended ones that show what a file system lacks. */
 const resultCodes: Record<number, string> = {

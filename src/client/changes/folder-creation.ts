@@ -121,12 +121,6 @@ export function findFolderUid(tree: WorkspaceFolderTree, path: string): string |
   return missing.length === 0 ? above?.folder.uid : null;
 }
 
-/** Folders that other processes on this machine have created since the tree was read. */
-export type CreatedFolders = {
-  find(path: string): Promise<string | undefined>;
-  record(path: string, uid: string): Promise<void>;
-};
-
 export type FolderPathResolver = {
   /** Returns a folder's uid; undefined for the top level, null if the folder does not exist. */
   find(path: string): string | undefined | null;
@@ -159,13 +153,12 @@ async function retryCreation<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
-type SinceMark = (workspace: string) => Promise<CreatedFolders | undefined>;
-
 /** Reads the folder tree, and creates folders in it. Verifies the first at the top level and the first inside. */
-async function openFolderTree(library: Library, createdSince: SinceMark) {
+async function openFolderTree(library: Library, receipts: Receipts | undefined) {
   const workspace = await library.workspace();
-  // Starts before the tree is read, since the tree might lack folders that are created from now on.
-  let createdByOthers = await createdSince(workspace);
+  const { origin } = library.api.transport.baseUrl;
+  // Read before the tree, since the tree might lack folders that this machine creates from now on.
+  let mark = (await receipts?.folderMark()) ?? 0;
   let { tree } = await library.folders({ isFresh: true });
   /** False after a creation without a response, so that the tree is fetched again. */
   let isTreeCurrent = true;
@@ -181,7 +174,7 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
   /** Returns the uid of a folder that exists or that another process on this machine has created meanwhile. */
   const lookUp = async (names: readonly string[]): Promise<string | undefined> => {
     const path = `/${names.join('/')}`;
-    const uid = uidAt(names) ?? (await createdByOthers?.find(path));
+    const uid = uidAt(names) ?? (await receipts?.findCreatedFolder(origin, workspace, path, mark));
     if (uid !== undefined) created.set(path, uid);
     return uid;
   };
@@ -200,14 +193,14 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
     await library.foldersChanged(1);
     const path = `/${names.join('/')}`;
     created.set(path, made.uid);
-    await createdByOthers?.record(path, made.uid);
+    await receipts?.saveFolder(origin, workspace, path, made.uid);
   };
   const invalidate = () => {
     isTreeCurrent = false;
   };
   const refresh = async () => {
     // Folders that were created before may be gone. The tree is read again before the next one is created.
-    createdByOthers = await createdSince(workspace);
+    mark = (await receipts?.folderMark()) ?? 0;
     ({ tree } = await library.folders());
     isTreeCurrent = false;
     created.clear();
@@ -215,9 +208,16 @@ async function openFolderTree(library: Library, createdSince: SinceMark) {
   return { uidAt, lookUp, create, invalidate, refresh, pathOf: (uid: string) => tree.find(uid)?.path };
 }
 
-/** Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it. */
-export async function createFolderPathResolver(library: Library, createdSince: SinceMark): Promise<FolderPathResolver> {
-  const { uidAt, lookUp, create, invalidate, refresh, pathOf } = await openFolderTree(library, createdSince);
+/**
+ * Creates a resolver for the folders of many files, which creates each missing folder once, when a file needs it.
+ *
+ * @param receipts show the folders that other processes on this machine create meanwhile
+ */
+export async function createFolderPathResolver(
+  library: Library,
+  receipts: Receipts | undefined,
+): Promise<FolderPathResolver> {
+  const { uidAt, lookUp, create, invalidate, refresh, pathOf } = await openFolderTree(library, receipts);
   /** Last creation in this process, which the next one waits for. The lock `folders` serializes processes. */
   let lastCreation: Promise<unknown> = Promise.resolve();
   const createOne = (path: readonly string[]) =>
@@ -253,18 +253,5 @@ export async function createFolderPathResolver(library: Library, createdSince: S
       await refresh();
       return isRootPath(path) || uidAt(namesIn(path)) !== undefined ? path : uid && pathOf(uid);
     },
-  };
-}
-
-/** Records the folders that this machine creates from now on, which a folder tree fetched earlier does not contain. */
-export async function createdFoldersOf(
-  receipts: Receipts,
-  service: string,
-  workspace: string,
-): Promise<CreatedFolders> {
-  const mark = await receipts.folderMark();
-  return {
-    find: (path) => receipts.findCreatedFolder(service, workspace, path, mark),
-    record: (path, uid) => receipts.saveFolder(service, workspace, path, uid),
   };
 }

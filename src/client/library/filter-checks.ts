@@ -1,5 +1,6 @@
 import { type AssetFilterName, type AssetFilters, activeFilters, assetFilters } from '../../contract/asset-filters.ts';
 import type { AssetRecord, PageEnvelope } from '../../contract/types.ts';
+import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf } from '../api/pagination.ts';
 import { CodedError } from '../errors.ts';
 
@@ -22,7 +23,7 @@ export async function assertFiltersApplied(
     if (!found.every((asset) => matches(asset, value))) await assertFilterWorks(fetchPage, name, verb);
 }
 
-type FetchListPage = (filters: AssetFilters, limit: number, offset: number) => Promise<PageEnvelope<AssetRecord>>;
+export type FetchListPage = AssetsApi<AssetFilters>['page'];
 
 /** Verifies that the service lists nothing for a value that no asset matches. @throws the same error */
 export async function assertFilterWorks(fetchPage: FetchListPage, name: AssetFilterName, verb?: string): Promise<void> {

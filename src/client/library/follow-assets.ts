@@ -8,7 +8,7 @@ import type { AssetsApi } from '../api/assets.ts';
 import { itemsOf, maxPageSize } from '../api/pagination.ts';
 import { CodedError, ignoreNotFound, usageError } from '../errors.ts';
 import { unexpectedResponse } from '../http/error-response.ts';
-import { findIgnoredFilter } from './filter-checks.ts';
+import { type FetchListPage, findIgnoredFilter } from './filter-checks.ts';
 import type { Library } from './library.ts';
 import { isOutage } from './wait-for-assets.ts';
 import type { ListScope } from './workspace-in-use.ts';
@@ -78,10 +78,6 @@ async function eventsInScope(
   return events.filter(({ asset }) => kept.has(asset.uid));
 }
 
-type FetchAssetPage = (
-  ...page: [filters: AssetFilters, limit: number, offset: number]
-) => ReturnType<AssetsApi['page']>;
-
 /** Assets that are created this much before the newest one may appear after it: services have several clocks. */
 const overlapMs = 10 * 60_000;
 
@@ -102,7 +98,7 @@ class AssetFollower {
   /** Requests of the latest poll. */
   requests = 0;
   readonly #assets: AssetsApi;
-  readonly #fetchPage: FetchAssetPage;
+  readonly #fetchPage: FetchListPage;
   readonly #filters: AssetFilters;
   readonly #clock: Clock;
   /** Creation time of the newest asset that was reported; undefined before the first poll. */
@@ -118,7 +114,7 @@ class AssetFollower {
   /** @throws CodedError `usage` (exit 2) if `since` is neither a cursor nor a time */
   constructor(
     assets: AssetsApi,
-    fetchPage: FetchAssetPage,
+    fetchPage: FetchListPage,
     filters: AssetFilters,
     clock: Clock,
     since: string | undefined,
@@ -269,13 +265,13 @@ function parseCursor(text: string) {
   const [time = '', known = '', tail = ''] = text.split('/');
   const parseUids = (uids: string) => uids.split(',').filter((uid) => uid !== '');
   const examineFrom = parseTimestamp(tail);
-  const uids = [...parseUids(known), ...(examineFrom === undefined ? parseUids(tail) : [])];
+  const unready = examineFrom === undefined ? parseUids(tail) : [];
+  const uids = [...parseUids(known), ...unready];
   const at = parseTimestamp(time);
   if (at === undefined || !uids.every((uid) => /^[\w-]{1,100}$/.test(uid)))
     throw usageError(
       `'${text.slice(0, 60)}' is no cursor`,
       'use the cursor of an event, or a time such as 2026-01-31T09:00:00Z',
     );
-  const unready = examineFrom === undefined ? parseUids(tail) : [];
   return { time: at, known: parseUids(known), unready, examineFrom };
 }

@@ -1,11 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import type { Api } from '../../../client/api/api.ts';
-import {
-  createdFoldersOf,
-  createFolderPathResolver,
-  type FolderPathResolver,
-} from '../../../client/changes/folder-creation.ts';
+import { createFolderPathResolver, type FolderPathResolver } from '../../../client/changes/folder-creation.ts';
 import { usageError } from '../../../client/errors.ts';
 import { startUploads } from '../../../client/upload/batch/start-uploads.ts';
 import type { UploadPorts } from '../../../client/upload/batch/upload-ports.ts';
@@ -16,6 +12,7 @@ import { Throttle } from '../../../client/upload/session/throttle.ts';
 import { everyFile, FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
+import type { Receipts } from '../../../client/upload/store/receipts.ts';
 import type { UploadEntry } from '../../../client/upload/store/upload-entry.ts';
 import { isOwnPath } from '../../../shared/own-names.ts';
 import type { DroppedFileInfo } from '../../../web/browse/protocol.ts';
@@ -53,8 +50,8 @@ export async function openDropUploader(
   setMaxListeners(0, signal); // each file adds a listener
   const workspace = await resolveWorkspaceUid(context, false);
   const receipts = await openReceipts(context, false);
-  const { profile, baseUrl } = await context.account();
-  const resolveFolder = createDropFolderResolver(context, () => createdFoldersOf(receipts, baseUrl.origin, workspace));
+  const { profile } = await context.account();
+  const resolveFolder = createDropFolderResolver(context, receipts);
   const settings = dropSettings(context, bytesPerSecond);
   const { rateLimit } = settings;
   const library = await context.library();
@@ -156,9 +153,9 @@ function toProgress(onProgress: (sending: TransferProgress) => void) {
 }
 
 /** Resolves a file to the current folder, or to the subfolder named like its directory. Caches the folder tree. */
-function createDropFolderResolver(context: Context, createdFolders: Parameters<typeof createFolderPathResolver>[1]) {
+function createDropFolderResolver(context: Context, receipts: Receipts) {
   const cache = new TtlCache<Promise<FolderPathResolver>>(1);
-  const fetchTree = async () => createFolderPathResolver(await context.library(), createdFolders);
+  const fetchTree = async () => createFolderPathResolver(await context.library(), receipts);
   const tree = () => fetchCached(cache, '', fetchTree, () => context.clock.now() + folderCacheMs);
   return async ({ folder, relativeDir }: DroppedFileInfo): Promise<FolderResolver> => {
     if (relativeDir === '') return { find: () => folder ?? undefined, findOrCreate: async () => folder ?? undefined };

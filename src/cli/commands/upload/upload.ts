@@ -1,5 +1,5 @@
 import { basename, resolve } from 'node:path';
-import { createdFoldersOf, type FolderPathResolver } from '../../../client/changes/folder-creation.ts';
+import { createFolderPathResolver } from '../../../client/changes/folder-creation.ts';
 import { CodedError } from '../../../client/errors.ts';
 import type { WorkspaceFolderTree } from '../../../client/library/folder-tree.ts';
 import { isLibraryPath, isRootPath, withoutFolderPrefix } from '../../../client/library/library-paths.ts';
@@ -172,7 +172,7 @@ async function resolveTargetFolders(
       ? undefined
       : await findFolder(context, typed, canCreate);
   if (isOneFolder && existing !== null) return { find: () => existing?.uid, findOrCreate: async () => existing?.uid };
-  const byPath = await openFolders(context, receipts);
+  const byPath = await createFolderPathResolver(await context.library(), receipts);
   const pathByUid = existing && (existing.path ?? byPath.pathOf(existing.uid));
   const { tree } = await fetchFolderTree(context);
   if (existing && pathByUid === undefined) throw noSuchFolder(typed, tree);
@@ -216,13 +216,6 @@ async function resolveTargetFolders(
       byPath.invalidate(); // folders might have been created while the question was open
     },
   };
-}
-
-async function openFolders(context: Context, receipts: Receipts | undefined): Promise<FolderPathResolver> {
-  const { createFolderPathResolver } = await import('../../../client/changes/folder-creation.ts');
-  const { origin } = (await context.account()).baseUrl;
-  const createdSince = async (workspace: string) => receipts && createdFoldersOf(receipts, origin, workspace);
-  return createFolderPathResolver(await context.library(), createdSince);
 }
 
 const maxFoldersNamed = 3;

@@ -269,9 +269,7 @@ export class BatchUploader implements BatchRun {
     const isBatch = this.#isBatch;
     const folder = file.target ? file.target.folder : await folders.findOrCreate(file);
     const path = shownPathOf(file);
-    const service = this.#deps.api.transport.baseUrl.origin;
-    const key =
-      isBatch && !this.#watch ? undefined : receiptKeyOf(file, { service, workspace: this.#deps.workspace, folders });
+    const key = isBatch && !this.#watch ? undefined : receiptKeyOf(file, this.#deps);
     const previousReceipt = key && (await findOwnReceipt(receipts, key, file)); // also if the file had other content at that time
     const notice = (message: string) => this.#deps.onEvent({ path, event: 'warning', message });
     const api = this.#deps.api.withObserver({

@@ -132,7 +132,7 @@ export class FileMover {
   /** Returns the receipt of a file; of a duplicate, one that says which asset has its content. */
   async #findReceipt(file: UploadFile, uploaded: Uploaded): Promise<Receipt | undefined> {
     const { receipts, api } = this.#deps;
-    const key = receiptKeyOf(file, { ...this.#deps, service: api.transport.baseUrl.origin });
+    const key = receiptKeyOf(file, this.#deps);
     const receipt = key && (await findOwnReceipt(receipts, key, file));
     if (!key || uploaded.how !== 'duplicate') return receipt?.assetUid === uploaded.assetUid ? receipt : undefined;
     const { sizeBytes, blake3, verified, assetUid, name, state } = uploaded;

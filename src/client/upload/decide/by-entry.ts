@@ -8,7 +8,7 @@ import type { UploadSource } from '../sources/source.ts';
 import type { CompleteEntry, OpenEntry, UploadEntry } from '../store/upload-entry.ts';
 import type { ListableUploadStore, UploadStore } from '../store/upload-store.ts';
 import type { Decision, FileEvidence, SendDecision } from './decision.ts';
-import type { FileMatcher, KnownEntry, Subject } from './matcher.ts';
+import type { FileMatcher, Subject } from './matcher.ts';
 import { defaultSettings } from './upload-settings.ts';
 
 /** Matches a file that has an unfinished upload of its own. Reads its entry, and no byte. */
@@ -69,18 +69,18 @@ export const movedUnfinished: FileMatcher = async (subject, before, { api, store
   const { file, key, identity, metadata } = subject;
   if (before.entry || !store || !key || !identity || !metadata || !isFile(key.realPath, file.stream)) return undefined;
   const ownKey = matchKeyOf(api.transport.baseUrl.origin, metadata, identity.sizeBytes);
-  const ids = [...(await listUnfinished()).values()].flatMap((known) => (known.key === ownKey ? [known.id] : []));
+  const ids = [...(await listUnfinished())].flatMap(([id, known]) => (known === ownKey ? [id] : []));
   if (ids.length === 0) return undefined;
   const similar = (await Promise.all(ids.map((each) => store.read(each)))).filter(isOpen);
   const [found, another] = await subject.read((source) => findMatching(source, similar));
   return found && !another ? { action: 'resume', entry: found, isMoved: true } : { ...before, similar };
 };
 
-/** Lists the unfinished uploads, by id. */
-export async function listKnownEntries(store: ListableUploadStore): Promise<ReadonlyMap<string, KnownEntry>> {
+/** Lists the unfinished uploads as `MatcherDeps.listUnfinished` does. */
+export async function listKnownEntries(store: ListableUploadStore): Promise<ReadonlyMap<string, string>> {
   const keyOf = (entry: UploadEntry) =>
     isOpen(entry) ? matchKeyOf(entry.baseUrl, entry.metadata, entry.file.sizeBytes) : '';
-  return new Map((await store.list()).map((entry) => [entry.id, { id: entry.id, key: keyOf(entry) }]));
+  return new Map((await store.list()).map((entry) => [entry.id, keyOf(entry)]));
 }
 
 /** Returns the entries whose path no longer exists and whose acknowledged bytes are a prefix of this file. */

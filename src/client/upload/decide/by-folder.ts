@@ -227,10 +227,6 @@ class FolderComparison {
     return { service: this.#deps.api.transport.baseUrl.origin, workspace: this.#deps.workspace, folder };
   }
 
-  get #clock() {
-    return this.#deps.api.transport.clock;
-  }
-
   /** Returns the receipt of a file for an asset that it may have, as far as they were compared. */
   #receiptOf(
     { file, folder }: ComparedFile,
@@ -242,7 +238,7 @@ class FolderComparison {
     return receiptOfFinding({ ...this.#placeOf(folder), realPath: keyPathOf(file) ?? '' }, file, {
       ...{ blake3: blake3 ?? null, verified, assetUid, name, evidence: kind },
       state: isReady ? 'ready' : 'unchecked',
-      at: new Date(this.#clock.now()).toISOString(),
+      at: new Date(this.#deps.api.transport.clock.now()).toISOString(),
     });
   }
 }

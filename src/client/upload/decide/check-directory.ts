@@ -14,8 +14,7 @@ import { processingFailed } from '../../library/wait-for-assets.ts';
 import type { OwnFiles } from '../../own-files.ts';
 import { digestAndClose, digestIn } from '../sources/checksum.ts';
 import type { FileChooser } from '../sources/file-chooser.ts';
-import { FileWalker } from '../sources/file-walker.ts';
-import { FileSource } from '../sources/source.ts';
+import { FileSource, findLocalFiles } from '../sources/source.ts';
 import { receiptKeyOf, targetPathOf, type UploadFile } from '../sources/upload-file.ts';
 import { type Receipt, receiptOfFinding } from '../store/receipt-row.ts';
 import type { Receipts } from '../store/receipts.ts';
@@ -70,8 +69,7 @@ export async function checkDirectory(
   chooser: FileChooser,
   deps: CheckDeps,
 ): Promise<CheckedDirectory> {
-  const walk = new FileWalker(chooser);
-  await walk.checkPaths([directory]);
+  const walk = await findLocalFiles([directory], chooser);
   const folders = await ComparedFolders.read(deps);
   const comparison = new DirectoryComparison(directory, folders, deps);
   let decided = await comparison.decide(comparison.refreshed(walk.files()));
@@ -345,8 +343,7 @@ class DirectoryComparison {
   }
 
   #keyOf(file: UploadFile) {
-    const { workspace, find } = this.#folders;
-    const service = this.#deps.library.api.transport.baseUrl.origin;
-    return receiptKeyOf(file, { service, workspace, folders: { find, findOrCreate: async () => undefined } });
+    const { workspace } = this.#folders;
+    return receiptKeyOf(file, { api: this.#deps.library.api, workspace, folders: this.#folders });
   }
 }

@@ -5,7 +5,7 @@ import { isSameUid } from '../../../contract/uid.ts';
 import { evidenceKinds } from '../../../shared/file-evidence.ts';
 import { ignoreNotFound } from '../../errors.ts';
 import type { FileChooser } from '../sources/file-chooser.ts';
-import { FileWalker } from '../sources/file-walker.ts';
+import { findLocalFiles } from '../sources/source.ts';
 import type { UploadFile } from '../sources/upload-file.ts';
 import { type CheckDeps, type CheckedFile, decideToCheck, evidenceIn } from './check-directory.ts';
 import { type Decision, sendNew } from './decision.ts';
@@ -21,8 +21,7 @@ export async function checkFiles(
   chooser: FileChooser,
   deps: CheckFilesDeps,
 ): Promise<CheckedFile[]> {
-  const walk = new FileWalker(chooser);
-  await walk.checkPaths(paths);
+  const walk = await findLocalFiles(paths, chooser);
   const checked: CheckedFile[] = [];
   for await (const file of walk.files()) checked.push({ path: file.path, ...(await checkFile(file, deps)) });
   return checked;

@@ -1,7 +1,5 @@
-import type { UploadMetadata } from '../../../contract/tus.ts';
 import type { Api } from '../../api/api.ts';
 import { digestOf } from '../sources/checksum.ts';
-import type { FileIdentity } from '../sources/file-identity.ts';
 import type { UploadSource } from '../sources/source.ts';
 import {
   type ContentTypeOf,
@@ -10,7 +8,6 @@ import {
   metadataOf,
   type ReceiptKey,
   receiptKeyOf,
-  type TargetedFile,
   targetFile,
   type UploadFile,
   uploadIdOf,
@@ -19,7 +16,7 @@ import { hasSentContent, knownUnfinished, listKnownEntries, movedUnfinished, unf
 import { mayBeDuplicate, sameContent, sameFile } from './by-receipt.ts';
 import type { Renames } from './by-rename.ts';
 import { type Decision, type LocalRecord, type SendDecision, sendNew } from './decision.ts';
-import type { DecidePorts, FileMatcher, KnownEntry, MatcherDeps, Subject } from './matcher.ts';
+import type { DecidePorts, FileMatcher, MatcherDeps, Subject } from './matcher.ts';
 import { newMetadata, withMetadata } from './metadata.ts';
 import type { UploadSettings } from './upload-settings.ts';
 
@@ -47,7 +44,7 @@ export class Decider {
   readonly #records: LocalRecord[] = [];
   readonly #contentTypes = loadContentTypes();
   readonly #decidesAgain: boolean;
-  #unfinished: Promise<ReadonlyMap<string, KnownEntry>> | undefined;
+  #unfinished: Promise<ReadonlyMap<string, string>> | undefined;
   /** Files of a mirror that were renamed; undefined before all files were decided, and if there is no mirror. */
   #renames: Renames | undefined;
   #requests = 0;
@@ -236,18 +233,14 @@ export class Decider {
     if (!this.#decidesAgain && decision.action === 'send') return { ...decision, mayBeDuplicate: false };
     if (!isNew(decision) || decision.entry) return decision;
     const mayMatch =
-      this.#renames?.mayMatch(file) || (await mayBeDuplicate(this.#keyOf(file), file.sizeBytes, this.#deps));
+      this.#renames?.mayMatch(file) ||
+      (await mayBeDuplicate(receiptKeyOf(file, this.#deps), file.sizeBytes, this.#deps));
     if (!mayMatch) return decision;
     return decision === sendNew ? sendSameSize : { ...decision, mayBeDuplicate: true };
   }
 
-  #keyOf(file: UploadFile): ReceiptKey | undefined {
-    const { api, workspace, folders } = this.#deps;
-    return receiptKeyOf(file, { service: api.transport.baseUrl.origin, workspace, folders });
-  }
-
   async #subjectOf(file: UploadFile): Promise<Subject> {
-    return new UnopenedFile(file, this.#keyOf(file), this.#deps, await this.#contentTypes);
+    return unopenedFile(file, this.#deps, await this.#contentTypes);
   }
 
   #counting(lane: 'bulk' | 'interactive'): MatcherDeps {
@@ -271,51 +264,32 @@ function decideAfter(before: SendDecision, decision: Decision): Decision {
 
 const isNew = (decision: Decision): decision is SendDecision => decision.action === 'send' && decision.reason === 'new';
 
-/** A file of a run that is not open. */
-class UnopenedFile implements Subject {
-  readonly file: UploadFile;
-  readonly key: ReceiptKey | undefined;
-  readonly #deps: MatcherDeps;
-  readonly #contentType: ContentTypeOf;
-  #digest: Promise<string> | undefined;
-
-  constructor(file: UploadFile, key: ReceiptKey | undefined, deps: MatcherDeps, contentType: ContentTypeOf) {
-    this.file = file;
-    this.key = key;
-    this.#deps = deps;
-    this.#contentType = contentType;
-  }
-
-  get id(): string | undefined {
-    if (this.file.id !== undefined) return this.file.id;
-    const targeted = this.#targeted;
-    return targeted && this.key && uploadIdOf(targeted, this.key.realPath, this.#deps.api.transport.baseUrl);
-  }
-
-  get identity(): FileIdentity | undefined {
-    const { sizeBytes, mtimeNs = '', ctimeNs } = this.file;
-    return sizeBytes === undefined ? undefined : { sizeBytes, mtimeNs, ctimeNs };
-  }
-
-  get metadata(): UploadMetadata | undefined {
-    return this.#targeted && metadataOf(this.#targeted);
-  }
-
-  get #targeted(): TargetedFile | undefined {
-    const { workspace, policy } = this.#deps;
-    const folder = this.key?.folder || undefined;
-    return (
-      this.key && targetFile(this.file, { workspace, folder, about: policy.about, contentType: this.#contentType })
-    );
-  }
-
-  readonly digest = (): Promise<string> => {
-    this.#digest ??= this.read(digestOf);
-    return this.#digest;
-  };
-
-  async read<T>(work: (source: UploadSource) => Promise<T>): Promise<T> {
-    const source = await this.#deps.openSource(this.file.path, this.file.realPath);
+/** Describes a file of a run that is not open. */
+function unopenedFile(file: UploadFile, deps: MatcherDeps, contentType: ContentTypeOf): Subject {
+  const { api, workspace, policy } = deps;
+  const key = receiptKeyOf(file, deps);
+  const targetOf = ({ folder }: ReceiptKey) =>
+    targetFile(file, { workspace, folder: folder || undefined, about: policy.about, contentType });
+  const read = async <T>(work: (source: UploadSource) => Promise<T>): Promise<T> => {
+    const source = await deps.openSource(file.path, file.realPath);
     return work(source).finally(() => source.close());
-  }
+  };
+  const { sizeBytes, mtimeNs = '', ctimeNs } = file;
+  let digest: Promise<string> | undefined;
+  return {
+    file,
+    key,
+    get id() {
+      return file.id ?? (key && uploadIdOf(targetOf(key), key.realPath, api.transport.baseUrl));
+    },
+    identity: sizeBytes === undefined ? undefined : { sizeBytes, mtimeNs, ctimeNs },
+    get metadata() {
+      return key && metadataOf(targetOf(key));
+    },
+    digest: () => {
+      digest ??= read(digestOf);
+      return digest;
+    },
+    read,
+  };
 }

@@ -33,9 +33,6 @@ type FolderComparisonOptions = {
   listed?: ReadonlyMap<string, readonly AssetRecord[]> | undefined;
 };
 
-/** An unfinished upload of a run. @property key equal for uploads that may be of the same moved file, else empty */
-export type KnownEntry = { id: string; key: string };
-
 /** Dependencies for deciding about files. */
 export type DecidePorts = {
   api: Api;
@@ -62,8 +59,11 @@ export type MatcherDeps = DecidePorts & {
   mark: number;
   /** Uids of assets whose files were found under another name. */
   renamed: Set<string>;
-  /** Returns the unfinished uploads at the start of the run by id, listed once. */
-  listUnfinished(): Promise<ReadonlyMap<string, KnownEntry>>;
+  /**
+   * Returns the unfinished uploads at the start of the run, listed once: their ids, and keys that are equal for those that may
+   * be of the same moved file, else empty.
+   */
+  listUnfinished(): Promise<ReadonlyMap<string, string>>;
   notify(notice: DecideNotice): void;
   /** Collects a change of this machine's records that no single decision has. */
   note(record: LocalRecord): void;

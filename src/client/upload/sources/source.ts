@@ -200,7 +200,7 @@ export const fileGone = (path: string) =>
 export async function findLocalFiles(
   paths: readonly string[],
   chooser: FileChooser,
-  mayBeGlob: (path: string) => boolean,
+  mayBeGlob?: (path: string) => boolean,
 ): Promise<FileWalker> {
   const walk = new FileWalker(chooser);
   await walk.checkPaths(paths, mayBeGlob);

@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import type { UploadMetadata } from '../../../contract/tus.ts';
 import { withoutUndefined } from '../../../shared/json-values.ts';
 import { quoteForShell } from '../../../shared/sanitize.ts';
+import type { Api } from '../../api/api.ts';
 import { CodedError, usageError } from '../../errors.ts';
 import type { OwnFiles } from '../../own-files.ts';
 
@@ -223,11 +224,11 @@ export type ReceiptKey = {
 /** Returns the receipt key of a file; undefined for stdin and if the target folder does not exist yet. */
 export function receiptKeyOf(
   file: UploadFile,
-  { service, workspace, folders }: { service: string; workspace: string; folders: FolderResolver },
+  { api, workspace, folders }: { api: Api; workspace: string; folders: Pick<FolderResolver, 'find'> },
 ): ReceiptKey | undefined {
   const folder = file.target ? file.target.folder : folders.find(file);
   if (file.realPath === undefined || folder === null) return undefined;
-  return { service, workspace, folder: folder ?? '', realPath: file.realPath };
+  return { service: api.transport.baseUrl.origin, workspace, folder: folder ?? '', realPath: file.realPath };
 }
 
 /** Share of the files, such as number 3 of 10, for an upload split over several machines. Numbers start at 1. */

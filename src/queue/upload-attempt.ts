@@ -9,7 +9,8 @@ import { toUploaded, type Uploaded } from '../client/upload/session/file-outcome
 import type { FirstCreation } from '../client/upload/session/first-creation.ts';
 import type { SessionPorts } from '../client/upload/session/session-ports.ts';
 import type { Throttle } from '../client/upload/session/throttle.ts';
-import { type OpenedUpload, openUpload } from '../client/upload/session/upload.ts';
+import { openUpload, upload } from '../client/upload/session/upload.ts';
+import type { UploadRun } from '../client/upload/session/upload-run.ts';
 import { describeChange, fileTimesOf, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
 import { fileChanged, type UploadSource } from '../client/upload/sources/source.ts';
 import { fileAt, type TargetedFile } from '../client/upload/sources/upload-file.ts';
@@ -66,17 +67,17 @@ export class UploadAttempt {
   async run(): Promise<{ uploaded: Uploaded; requests: number }> {
     const { task, claim } = this.#claimed;
     assertService(task, this.#deps.api);
-    const upload = await this.#open();
+    const run = await this.#open();
     try {
       const existing = claim.entry === undefined ? await this.#findLocalUpload() : undefined;
-      return { uploaded: existing ?? (await this.#send(upload)), requests: this.#requests };
+      return { uploaded: existing ?? (await this.#send(run)), requests: this.#requests };
     } finally {
-      await upload.close();
+      await run.source.close();
     }
   }
 
-  async #send(upload: OpenedUpload): Promise<Uploaded> {
-    const { uploaded, persisted } = await upload.run();
+  async #send(run: UploadRun): Promise<Uploaded> {
+    const { uploaded, persisted } = await upload(run);
     await persisted;
     await this.#saveLocalReceipt(uploaded).catch(({ message }: Error) => {
       const { path } = this.#claimed.task;
@@ -85,7 +86,7 @@ export class UploadAttempt {
     return uploaded;
   }
 
-  #open(): Promise<OpenedUpload> {
+  #open(): Promise<UploadRun> {
     const { job, task, lease, firstCreation } = this.#claimed;
     const { throttle, profile, signal } = this.#deps;
     const { chunkBytes, requireChecksum } = task;
@@ -120,7 +121,8 @@ export class UploadAttempt {
     const source = await roots.open(task.source, openAddress, ownFiles);
     this.#source = source;
     const change = describeQueueChange(task, source);
-    if (!change) return leaseGuarded(source, lease);
+    guardReads(source, lease);
+    if (!change) return source;
     await source.close();
     throw fileChanged(task.path, change, 'it was queued').with({ hint: 'queue it again once it no longer changes' });
   }
@@ -203,23 +205,13 @@ function isSameRoundedTime(...versions: [queued: string, now: string]): boolean 
   return areTimes && queued === now;
 }
 
-/** Wraps a source so that reading from it fails once the lease is lost. */
-const leaseGuarded = (source: UploadSource, lease: Lease): UploadSource => ({
-  path: source.path,
-  realPath: source.realPath,
-  get identity() {
-    return source.identity;
-  },
-  get sizeBytes() {
-    return source.sizeBytes;
-  },
-  async *read(start, end, reading) {
-    for await (const bytes of source.read(start, end, reading)) {
+/** Makes reading from a source fail once the lease is lost. */
+function guardReads(source: UploadSource, lease: Lease): void {
+  const read = source.read.bind(source);
+  source.read = async function* (...range) {
+    for await (const bytes of read(...range)) {
       lease.assertHeld();
       yield bytes;
     }
-  },
-  assertUnchanged: (...args) => source.assertUnchanged(...args),
-  releaseBuffers: () => source.releaseBuffers?.(),
-  close: () => source.close(),
-});
+  };
+}

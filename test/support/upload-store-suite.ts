@@ -13,7 +13,7 @@ import { defaultSettings } from '../../src/client/upload/decide/upload-settings.
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
 import { findEmptyAssets } from '../../src/client/upload/session/lost-creations.ts';
-import { openUpload } from '../../src/client/upload/session/upload.ts';
+import { openUpload, upload } from '../../src/client/upload/session/upload.ts';
 import { FileSource } from '../../src/client/upload/sources/source.ts';
 import { fileAt, type TargetedFile, uploadIdOf } from '../../src/client/upload/sources/upload-file.ts';
 import type { Receipts } from '../../src/client/upload/store/receipts.ts';
@@ -138,7 +138,7 @@ async function uploadOnce(
   );
   expect(opened.id).toBe(id);
   try {
-    const { uploaded, persisted } = await opened.run();
+    const { uploaded, persisted } = await upload(opened);
     const error = await persisted;
     const noEntries = { list: async () => [] };
     if (receipts) emptyAssets.push(...(await findEmptyAssets({ api, store: noEntries, receipts }, [workspace])));
@@ -146,7 +146,7 @@ async function uploadOnce(
   } catch (error) {
     return { uploaded: undefined, error: asCodedError(error), notices, orphans, emptyAssets };
   } finally {
-    await opened.close();
+    await opened.source.close();
     await transport.close();
   }
 }

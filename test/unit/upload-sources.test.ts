@@ -9,7 +9,7 @@ import { sendNew } from '../../src/client/upload/decide/decision.ts';
 import { defaultSettings } from '../../src/client/upload/decide/upload-settings.ts';
 import type { Uploaded } from '../../src/client/upload/session/file-outcome.ts';
 import { FirstCreation } from '../../src/client/upload/session/first-creation.ts';
-import { openUpload } from '../../src/client/upload/session/upload.ts';
+import { openUpload, upload } from '../../src/client/upload/session/upload.ts';
 import { describeChange, isUnchanged, matchesReceipt } from '../../src/client/upload/sources/file-identity.ts';
 import { RangeSource } from '../../src/client/upload/sources/range-source.ts';
 import type { UploadSource } from '../../src/client/upload/sources/source.ts';
@@ -74,11 +74,11 @@ async function runUpload(openSource: (transport: Transport) => Promise<UploadSou
     },
   );
   try {
-    const { uploaded, persisted } = await opened.run();
+    const { uploaded, persisted } = await upload(opened);
     await persisted;
     return uploaded;
   } finally {
-    await opened.close();
+    await opened.source.close();
     await Promise.all([own.close(), keyless.close()]);
   }
 }

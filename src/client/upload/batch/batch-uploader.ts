@@ -11,7 +11,7 @@ import { createOutcome, type FileOutcome, isPlannedStop, outcomeOf } from '../se
 import { FirstCreation } from '../session/first-creation.ts';
 import type { FilePorts } from '../session/session-ports.ts';
 import { spoolStream } from '../session/spool-stream.ts';
-import { openUpload, type PersistResult } from '../session/upload.ts';
+import { openUpload, type PersistResult, upload } from '../session/upload.ts';
 import {
   type ContentTypeOf,
   loadContentTypes,
@@ -289,21 +289,21 @@ export class BatchUploader implements BatchRun {
     if (found) return { persisted: Promise.resolve(undefined), isLate: !this.#isFinal(found, outcome) };
     const decide: FilePorts['decide'] = (subject, counted) => this.#decider.decide(subject, file, counted);
     const own = { api, decide, orphans: receipts, firstCreation: this.#firstCreation };
-    const upload = await openUpload(spooled, this.#options, { ...this.#deps, ...own });
-    outcome.id = upload.id;
+    const run = await openUpload(spooled, this.#options, { ...this.#deps, ...own });
+    outcome.id = run.id;
     let isLate = false;
     let persisted: PersistResult;
     try {
-      const { kept, ...sent } = await upload.run().catch((thrown) => {
-        const isMissingFolder = folder !== undefined && upload.assetUid === undefined && isGone(thrown);
+      const { kept, ...sent } = await upload(run).catch((thrown) => {
+        const isMissingFolder = folder !== undefined && run.assetUid === undefined && isGone(thrown);
         throw isMissingFolder ? thrown.withSubject(`folder ${folders.pathOf?.(file) ?? folder}`) : thrown;
       });
       ({ uploaded: outcome.uploaded, persisted } = sent);
       if (kept) isLate = !this.#isFinal(kept, outcome);
     } finally {
-      outcome.bytesSent = upload.bytesSent;
-      outcome.assetUid = upload.assetUid;
-      await upload.close();
+      outcome.bytesSent = run.bytesSent;
+      outcome.assetUid = run.assetUid;
+      await run.source.close();
     }
     const { spoolPath } = spooled.stream ?? {};
     if (spoolPath !== undefined)

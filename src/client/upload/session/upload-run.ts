@@ -28,6 +28,7 @@ export class UploadRun implements Subject {
   bytesSent = 0;
   resumedFrom: number | null = null;
   sessionsCreated = 0;
+  /** Uid of the asset that is being uploaded; undefined before it is created. */
   assetUid: string | undefined;
   /** Number of creations of this run whose response was lost. */
   lostCreations = 0;

@@ -48,17 +48,6 @@ export const recovery: Record<Loss, Record<Evidence, RecoveryStep>> = {
   receipt: { none: 'create', part: 'send', whole: 'finish', unclear: 'finish' },
 };
 
-/** Upload of one opened file, which resumes where an earlier run stopped. */
-export type OpenedUpload = {
-  id: string;
-  /** @throws CodedError if the upload fails; a later run can resume it */
-  run(): Promise<SendResult>;
-  readonly bytesSent: number;
-  /** Uid of the asset that is being uploaded; undefined before it is created. */
-  readonly assetUid: string | undefined;
-  close(): Promise<void>;
-};
-
 /** Resolves once the receipt is on disk, or with the error of writing it. The next upload does not wait for it. */
 export type PersistResult = Promise<CodedError | undefined>;
 type SendResult = {
@@ -68,25 +57,23 @@ type SendResult = {
   kept?: KeepDecision;
 };
 
-/** Opens a file for upload. @throws CodedError if the file does not exist or cannot be read */
-export async function openUpload(file: TargetedFile, options: UploadSettings, deps: FilePorts): Promise<OpenedUpload> {
+/**
+ * Opens a file for upload (`upload`). The caller closes its source.
+ *
+ * @throws CodedError if the file does not exist or cannot be read
+ */
+export async function openUpload(file: TargetedFile, options: UploadSettings, deps: FilePorts): Promise<UploadRun> {
   const source = await deps.openSource(file.stream?.spoolPath ?? file.path, file.realPath);
-  const run = new UploadRun(source, file, options, deps);
-  return {
-    id: run.id,
-    run: () => uploadLocked(run),
-    get bytesSent() {
-      return run.bytesSent;
-    },
-    get assetUid() {
-      return run.assetUid;
-    },
-    close: () => source.close(),
-  };
+  return new UploadRun(source, file, options, deps);
 }
 
-/** Runs an upload while holding its lock, so that only one process at a time sends the file. */
-async function uploadLocked(run: UploadRun): Promise<SendResult> {
+/**
+ * Uploads an opened file, and resumes where an earlier run stopped. Holds its lock, so that only one process at a time sends
+ * the file.
+ *
+ * @throws CodedError if the upload fails; a later run can resume it
+ */
+export async function upload(run: UploadRun): Promise<SendResult> {
   const release = await run.store.lock(run.id);
   try {
     const { uploaded, persisted, kept } = await uploadFile(run);

@@ -10,7 +10,7 @@ import type { Claim } from './shared-store.ts';
  * other machines.
  */
 export function createAttemptStore(
-  { store, address }: Pick<QueueClient, 'store' | 'address'>,
+  { store }: Pick<QueueClient, 'store'>,
   { fence, entry: claimed }: Claim,
   lease: Lease,
 ): UploadStore {
@@ -37,7 +37,6 @@ export function createAttemptStore(
     return save(entry.id, JSON.stringify({ ...entry, file }));
   };
   return {
-    location: address.label,
     lock: async () => async () => {}, // the claim serves as the lock
     read: async () => (entryJson === undefined ? undefined : JSON.parse(entryJson)),
     write,

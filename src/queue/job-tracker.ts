@@ -89,9 +89,8 @@ export class JobTracker {
   async #readEvents(): Promise<void> {
     const { store } = this.#client;
     for (const { name } of await this.#client.queues()) {
-      if (!this.#positions.has(name)) this.#positions.set(name, '0'); // all events of a new root are new
       for (let count = 1; count > 0; ) {
-        const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name));
+        const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name) ?? '0'); // '0': all of a new root
         this.#positions.set(name, position);
         this.#hasLostEvents ||= hasGap;
         count = events.length;
@@ -112,8 +111,8 @@ export class JobTracker {
     const file = this.#tracked.get(jobId);
     if (!file) return;
     if (event === 'active') this.#onStarted(jobId);
-    else if (event === 'progress') this.#onProgress(jobId, parseField(fields.data));
-    else if (event === 'completed') this.#onCompleted(jobId, parseTaskResult(parseField(fields.returnvalue)));
+    else if (event === 'progress') this.#onProgress(jobId, parseJsonOrUndefined(fields.data ?? ''));
+    else if (event === 'completed') this.#onCompleted(jobId, parseReceipt(fields.returnvalue));
     else if (event === 'failed') this.#onFailed(jobId, parseFailure(fields.failedReason ?? ''));
     else if (event === 'waiting' || event === 'delayed')
       this.#activeIds.delete(jobId); // to be tried again
@@ -203,8 +202,6 @@ export class JobTracker {
 
 /** Events after which a file is shown. */
 const shownEvents: ReadonlySet<string> = new Set(['active', 'completed', 'failed']);
-
-const parseField = (text = '') => parseJsonOrUndefined(text);
 
 function* inBatches<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += size) yield items.slice(at, at + size);

@@ -54,9 +54,8 @@ export const toTaskResult = (
   ...more,
 });
 
-/** Parses a receipt (JSON) from the store. Returns undefined if there is none or it is not valid. */
-export const parseReceipt = (text: string | undefined): TaskResult | undefined =>
-  text === undefined ? undefined : parseTaskResult(parseJsonOrUndefined(text));
+/** Parses a result (JSON) from the store. Returns undefined if there is none or it is not valid. */
+export const parseReceipt = (text = ''): TaskResult | undefined => parseTaskResult(parseJsonOrUndefined(text));
 
 /** Converts the failure reason of a job, i.e. an ErrorRecord as JSON or a message from BullMQ, to an error. */
 export function parseFailure(reason: string): CodedError {

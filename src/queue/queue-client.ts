@@ -5,7 +5,7 @@ import { CodedError } from '../client/errors.ts';
 import type { Clock } from '../shared/clock.ts';
 import { backoff, retryUntil, withGrace, withTimeout } from '../shared/retry.ts';
 import type { QueueAddress } from './queue-address.ts';
-import { assertNoEviction, runIdOf, type ServerInfo } from './server-info.ts';
+import { assertNoEviction, fieldOf, type ServerInfo } from './server-info.ts';
 import { SharedStore, type WithRetry } from './shared-store.ts';
 import { classifyOpenError, classifyStoreError, isFull, isOutage, isRejectedWrite } from './store-errors.ts';
 import type { TaskResult, UploadTask } from './task.ts';
@@ -197,7 +197,7 @@ export class QueueClient {
     this.#deps.onConnectionChange();
     const isOther = this.#redis.info('server').then((info) => {
       const previous = this.#runId;
-      const current = runIdOf(info);
+      const current = fieldOf(info, 'run_id'); // of the process: another one after a failover or restart
       this.#runId = current;
       return previous !== undefined && current !== previous;
     });

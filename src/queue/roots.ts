@@ -2,6 +2,7 @@ import { readdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { CodedError, usageError } from '../client/errors.ts';
 import type { OwnFiles } from '../client/own-files.ts';
+import { isBelow } from '../client/upload/decide/missing-files.ts';
 import { FileSource, type UploadSource } from '../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../client/upload/sources/source-url.ts';
 import { isHttpUrl } from '../client/upload/sources/upload-file.ts';
@@ -70,7 +71,7 @@ export class Roots {
   /** Returns a file's path relative to the innermost named root, for other machines; else its absolute path. */
   toTaskSource(path: string): TaskSource {
     const [innermost] = this.#directories
-      .filter((each) => each.name !== undefined && isInsideDirectory(each.path, path))
+      .filter((each) => each.name !== undefined && isBelow(path, each.path))
       .sort((one, other) => other.path.length - one.path.length);
     if (innermost?.name === undefined) return { path };
     const parts = relative(innermost.path, path).split(sep);
@@ -99,14 +100,14 @@ export class Roots {
       await assertNotEmpty(root);
       return FileSource.open(place, own); // throws the specific error
     }
-    if (!isInsideDirectory(root.path, real)) throw this.#outsideRootsError(place);
+    if (!isBelow(real, root.path)) throw this.#outsideRootsError(place);
     return FileSource.open(real, own, place);
   }
 
   /** @throws CodedError `outside_roots` (exit 2) if a file is not below a root once links are resolved */
   async assertContains(path: string): Promise<void> {
     const real = await realpath(path).catch(() => undefined); // reported when it is opened
-    if (real === undefined || this.#directories.some((root) => isInsideDirectory(root.path, real))) return;
+    if (real === undefined || this.#directories.some((root) => isBelow(real, root.path))) return;
     throw new CodedError(`${path} is outside of the roots`, {
       code: 'outside_roots',
       reason: `it is a link to ${real}`,
@@ -152,7 +153,7 @@ export class Roots {
       .sort((one, other) => other.path.length - one.path.length)
       .filter((each) => name === undefined || each.name === name)
       .map((root) => ({ root, place: resolve(root.path, path) }))
-      .find(({ root, place }) => isInsideDirectory(root.path, place));
+      .find(({ root, place }) => isBelow(place, root.path));
   }
 
   #outsideRootsError(path: string): CodedError {
@@ -162,14 +163,6 @@ export class Roots {
       retryable: true, // another worker might be able to read it
     });
   }
-}
-
-/** Returns true if an absolute path is inside a directory, at any depth. */
-function isInsideDirectory(directory: string, path: string): boolean {
-  const relativePath = relative(directory, path);
-  return (
-    relativePath !== '' && relativePath !== '..' && !relativePath.startsWith(`..${sep}`) && !isAbsolute(relativePath)
-  );
 }
 
 /** @throws CodedError `root_unusable` (exit 2) if a directory is empty or missing, as when its disk is not mounted */

@@ -9,7 +9,8 @@ export type ServerInfo = {
   durabilityWarning: string | undefined;
 };
 
-const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1]?.trim();
+/** Returns a field of the text of `INFO`; undefined if the server does not have it. */
+export const fieldOf = (info: string, name: string) => new RegExp(`^${name}:(.*)`, 'm').exec(info)?.[1]?.trim();
 
 /**
  * Reads the text of `INFO`.
@@ -26,9 +27,6 @@ export function parseServerInfo(info: string, address: QueueAddress): ServerInfo
   const loss = 'AOF is off: the newest jobs are lost if the server crashes (set appendonly yes in redis.conf)';
   return { server, durabilityWarning: loss };
 }
-
-/** Returns an id of the server process, which is another one after a failover or restart. */
-export const runIdOf = (info: string): string | undefined => fieldOf(info, 'run_id');
 
 /** Checks that the server keeps all data. @throws CodedError `queue_unusable` (exit 2) if it may evict keys */
 export function assertNoEviction(info: string, { label }: QueueAddress): void {

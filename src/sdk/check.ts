@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { createContentReader } from '../client/download/compare-bytes.ts';
+import { digestOfDownload } from '../client/download/transfer.ts';
 import { usageError } from '../client/errors.ts';
 import { isRootPath } from '../client/library/library-paths.ts';
 import { checkDirectory } from '../client/upload/decide/check-directory.ts';
@@ -30,7 +30,7 @@ export const createCheck = (parts: ClientParts): Client['check'] => {
           top: isRootPath(folder) ? undefined : await findFolder(library, folder),
           receipts: await (comparesBytes ? state.receipts() : state.receiptsIfAny()),
           store: await state.uploadsIfAny(),
-          readContent: comparesBytes ? createContentReader(ports) : undefined,
+          readContent: comparesBytes ? (asset) => digestOfDownload(ports, asset) : undefined,
           onNotCompared: ({ path }, reason) => warn(call, `${path} was not compared: ${reason}`),
         });
         for (const message of [...chooser.warnings, ...chooser.unusedFilters]) warn(call, message);

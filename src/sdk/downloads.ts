@@ -95,13 +95,10 @@ async function* downloadFolder(
       done.push({ file, result: { outcome: 'failed', error: asCodedError(error) } });
     }
   };
-  const work = async () => void (await downloadPlanned({ ...ports, onDone }, plan));
+  const work = downloadPlanned({ ...ports, onDone }, plan);
+  parts.track(work);
   const batches = done.streamWhile(
-    () => {
-      const working = work();
-      parts.track(working);
-      return working;
-    },
+    async () => void (await work),
     () => stop.abort(),
   );
   for await (const batch of batches)

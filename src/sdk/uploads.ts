@@ -97,7 +97,12 @@ async function* runUpload(
   const run = await startUploads(settings, ports, { files: withTags(), identity: [path, folder] });
   parts.track(ended);
   try {
-    yield* untilLeft(run.outcomes, () => stop.abort());
+    // Read by hand, since a loop that its caller leaves would wait for the uploads before it stops them.
+    for (;;) {
+      const { done, value: outcomes } = await run.outcomes.next();
+      if (done) break;
+      yield* outcomes;
+    }
     for (const { path: failed, error } of chooser.failures) yield createOutcome(fileAt(failed), { error });
     for (const message of [...chooser.warnings, ...chooser.unusedFilters])
       parts.notify(call)({ kind: 'warning', message });
@@ -105,7 +110,8 @@ async function* runUpload(
     if (stopReason && remaining > 0) throw stopReason;
     await run.forget();
   } finally {
-    end();
+    stop.abort();
+    await run.outcomes.return(undefined).finally(end);
   }
 }
 
@@ -125,21 +131,6 @@ async function openBelow(roots: readonly string[] | undefined, opening: Promise<
     await source.close();
     throw error;
   }
-}
-
-/** Yields each outcome. @param onLeft called if the caller leaves the loop */
-async function* untilLeft(batches: AsyncIterable<FileOutcome[]>, onLeft: () => void): AsyncGenerator<FileOutcome> {
-  let isWanted = true;
-  for await (const outcomes of batches)
-    for (const outcome of outcomes) {
-      isWanted = false;
-      try {
-        yield outcome;
-        isWanted = true;
-      } finally {
-        if (!isWanted) onLeft();
-      }
-    }
 }
 
 /** Returns what a caller asked for. */

@@ -165,7 +165,6 @@ const wrapStore = (
 ): UploadStore => {
   const wrap = <T>(call: () => Promise<T>, kind: CallKind = 'read') => around(call, kind) as Promise<T>;
   return {
-    location: store.location,
     lock: async (id, path) => {
       const release = await wrap(() => store.lock(id, path));
       return () => wrap(release, 'release');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Throttle } from '../../src/client/upload/session/throttle.ts';
+import { createThrottle } from '../../src/client/upload/session/throttle.ts';
 
 it('a throttled upload takes as long as its size divided by the limit, in steps of a tenth of a second', async () => {
   let now = 0;
@@ -11,10 +11,10 @@ it('a throttled upload takes as long as its size divided by the limit, in steps 
       now += delayMs;
     },
   };
-  const throttle = new Throttle(clock, 1_000_000);
+  const throttle = createThrottle(clock, 1_000_000);
   let sentBytes = 0;
   for (let block = 0; block < 5; block++)
-    for await (const part of throttle.pace(Buffer.alloc(1_000_000))) {
+    for await (const part of throttle(Buffer.alloc(1_000_000))) {
       expect(sentBytes).toBeLessThanOrEqual(now * 1_000 + 1);
       sentBytes += part.length;
     }

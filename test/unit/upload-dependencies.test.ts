@@ -34,7 +34,6 @@ function storeInMemory({ writeMs = 0 } = {}): ListableUploadStore & { entries: M
   };
   return {
     entries,
-    location: 'memory',
     lock: async () => async () => {},
     read: async (id) => structuredClone(entries.get(id)),
     list: async () => [...entries.values()],

@@ -6,7 +6,7 @@ import { asCodedError, endsTheRun, usageError } from '../errors.ts';
 import { byUid, type SelectedAsset } from '../library/select-assets.ts';
 import type { Table } from '../table/read-table.ts';
 import { addNewFolders, compareCell, type RowComparison } from './apply-cell.ts';
-import { type EditedRow, hasFolder, readRows, Twins } from './apply-rows.ts';
+import { createTwinRejection, type EditedRow, hasFolder, readRows } from './apply-rows.ts';
 import type { ChangeItem } from './change-item.ts';
 import { assetItem, type WantedChange } from './items.ts';
 import { createFolderPaths, type EditableColumn, editableColumns, sheetValuesOf } from './sheet.ts';
@@ -26,8 +26,8 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     ...{ found: new Map(), unknown: [], readCount: 0 },
   };
   if (table.columns) assertColumns(table.columns);
-  const twins = new Twins(plan);
-  const { rows: edited, lines } = await readRows(deps, table, options, plan, twins);
+  const rejectTwins = createTwinRejection(plan);
+  const { rows: edited, lines } = await readRows(deps, table, options, plan, rejectTwins);
   const tree = [...edited.values()].some(hasFolder) ? await deps.tree() : undefined;
   const isJson = table.columns === undefined;
   const comparison = { tree, paths: createFolderPaths(tree), isJson, options, plan };
@@ -40,7 +40,7 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     if (line === undefined || line === row.line) compared.set(key, await compareRow(deps, comparison, row, asset));
     else {
       // A row with a path is for the same asset as another one.
-      twins.reject(asset.uid, line, row.line);
+      rejectTwins(asset.uid, line, row.line);
       compared.set(key, { line, changes: [], item: undefined });
     }
   };

@@ -11,7 +11,7 @@ import {
   type RowHashes,
   sheetColumns,
 } from './sheet.ts';
-import { type ApplyDeps, type ApplyOptions, type ApplyPlan, type SheetChange, toSheetChange } from './sheet-change.ts';
+import { type ApplyDeps, type ApplyOptions, type ApplyPlan, toSheetChange } from './sheet-change.ts';
 import { findEdits, fitsNone, type RowEdits, readSheetRow, type SheetRow } from './sheet-row.ts';
 
 /** A row with cells that the library has to be read for. */
@@ -34,7 +34,7 @@ export async function readRows(
   table: Table,
   { clearWith, isShuffled }: ApplyOptions,
   plan: ApplyPlan,
-  twins: Twins,
+  rejectTwins: ReturnType<typeof createTwinRejection>,
 ): Promise<{ rows: Map<string, EditedRow>; lines: Map<string, number> }> {
   const isJson = table.columns === undefined;
   const rows = new Map<string, EditedRow>();
@@ -53,7 +53,7 @@ export async function readRows(
     const other = lines.get(row.key);
     lines.set(row.key, row.line);
     if (other !== undefined) {
-      twins.reject(row.uid || null, other, row.line);
+      rejectTwins(row.uid || null, other, row.line);
       rows.delete(row.key);
       continue;
     }
@@ -124,24 +124,18 @@ function createPathCache({ assets, tree }: ApplyDeps): (writes: readonly SourceW
   };
 }
 
-/** Rows of one asset. None of them is written, since nothing tells which is meant. */
-export class Twins {
-  readonly #changes: SheetChange[];
-  readonly #lines = new Set<number>();
-
-  constructor({ changes }: ApplyPlan) {
-    this.#changes = changes;
-  }
-
-  reject(uid: string | null, one: number, other: number): void {
+/** Returns a function that rejects two rows of one asset. Neither is written, since nothing tells which is meant. */
+export function createTwinRejection({ changes }: ApplyPlan) {
+  const rejected = new Set<number>();
+  return (uid: string | null, one: number, other: number): void => {
     for (const [line, twin] of [
       [one, other],
       [other, one],
     ] as const)
-      if (!this.#lines.has(line)) {
-        this.#lines.add(line);
+      if (!rejected.has(line)) {
+        rejected.add(line);
         const reason = `line ${twin} is for the same asset`;
-        this.#changes.push(toSheetChange(line, { uid, outcome: 'invalid', reason }));
+        changes.push(toSheetChange(line, { uid, outcome: 'invalid', reason }));
       }
-  }
+  };
 }

@@ -13,25 +13,16 @@ const maxJsonDepth = 2_000;
  */
 export function parseJsonResponse(response: ReceivedResponse): object {
   const { text, url, headers, status, encoding } = response;
-  const unreadable = (underlying: unknown, reason: string) =>
-    unexpectedResponse('the response is not JSON from the API', {
-      reason,
-      status,
-      underlying,
-      remedy: ['check_base_url'],
-    });
+  const unreadable = (reason: string) =>
+    unexpectedResponse('the response is not JSON from the API', { reason, status, remedy: ['check_base_url'] });
   if (encoding !== undefined)
-    throw unreadable(undefined, `it is encoded as ${encoding}, which was not asked for; a proxy may do that`);
+    throw unreadable(`it is encoded as ${encoding}, which was not asked for; a proxy may do that`);
   if (isHtml(response))
-    throw unreadable(
-      undefined,
-      `${url.host}, or a proxy or sign-in page in front of it, sent a web page: "${pageTitle(text)}"`,
-    );
+    throw unreadable(`${url.host}, or a proxy or sign-in page in front of it, sent a web page: "${pageTitle(text)}"`);
   const value = parseJsonOrUndefined(text);
   if (typeof value !== 'object' || value === null)
-    throw unreadable(undefined, `${url.host} sent ${describeBody(text, value, headers['content-type'])}`);
-  if (exceedsDepth(value, maxJsonDepth))
-    throw unreadable(undefined, `it is nested more than ${maxJsonDepth} levels deep`);
+    throw unreadable(`${url.host} sent ${describeBody(text, value, headers['content-type'])}`);
+  if (exceedsDepth(value, maxJsonDepth)) throw unreadable(`it is nested more than ${maxJsonDepth} levels deep`);
   return value;
 }
 

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
-import { createContentReader } from '../../../client/download/compare-bytes.ts';
+import { digestOfDownload } from '../../../client/download/transfer.ts';
 import { CodedError, usageError } from '../../../client/errors.ts';
 import { isRootPath } from '../../../client/library/library-paths.ts';
 import { findAssets } from '../../../client/library/select-assets.ts';
@@ -86,12 +86,13 @@ export async function runCheck(context: Context, request: CheckRequest): Promise
   const { tree } = await fetchFolderTree(context);
   const top = isRootPath(request.folder) ? undefined : await resolveFolder(context, tree, request.folder);
   const progress = request.download ? await createProgress(context, 'auto') : undefined;
+  const ports = progress && (await transferPorts(context, progress));
   const found = await checkDirectory(directory, chooser, {
     ...{ library: await context.library(), top, own, signal: context.signal },
     receipts: await (request.download ? context.state.receipts() : context.state.receiptsIfAny()),
     store: await context.state.uploadsIfAny(),
     onDecideNotice: (notice) => reportDecideNotice(context, notice),
-    readContent: progress && createContentReader(await transferPorts(context, progress)),
+    readContent: ports && ((asset) => digestOfDownload(ports, asset)),
     onNotCompared: ({ path }, reason) => context.terminal.warn(`${escapeControls(path)} was not compared: ${reason}`),
   }).finally(() => progress?.close());
   warnOfLeftOut(context, chooser);

@@ -8,7 +8,7 @@ import type { UploadPorts } from '../../../client/upload/batch/upload-ports.ts';
 import type { UploadSettings } from '../../../client/upload/decide/upload-settings.ts';
 import type { FileEvent, RunEvent } from '../../../client/upload/session/events.ts';
 import type { FileOutcome } from '../../../client/upload/session/file-outcome.ts';
-import { Throttle } from '../../../client/upload/session/throttle.ts';
+import { createThrottle } from '../../../client/upload/session/throttle.ts';
 import { everyFile, FileChooser } from '../../../client/upload/sources/file-chooser.ts';
 import { Spool } from '../../../client/upload/sources/spool.ts';
 import type { FolderResolver, UploadFile } from '../../../client/upload/sources/upload-file.ts';
@@ -57,7 +57,7 @@ export async function openDropUploader(
   const library = await context.library();
   const store = await context.state.uploads();
   // Shared by the runs of all files.
-  const throttle = rateLimit === undefined ? undefined : new Throttle(clock, rateLimit);
+  const throttle = rateLimit === undefined ? undefined : createThrottle(clock, rateLimit);
   const portsOf = (
     folders: FolderResolver,
     onProgress: (sending: TransferProgress) => void,

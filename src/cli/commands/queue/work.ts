@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import type { Command } from '@commander-js/extra-typings';
 import type { Api } from '../../../client/api/api.ts';
 import { type CodedError, usageError } from '../../../client/errors.ts';
-import { Throttle } from '../../../client/upload/session/throttle.ts';
+import { createThrottle } from '../../../client/upload/session/throttle.ts';
 import { RangeSource } from '../../../client/upload/sources/range-source.ts';
 import type { QueueClient } from '../../../queue/queue-client.ts';
 import { queueStatus } from '../../../queue/queue-status.ts';
@@ -163,7 +163,7 @@ async function createWorkerRun(context: Context, { client, roots, request, view,
     ownFiles: context.ownFiles,
     receipts,
     signal,
-    throttle: rateLimit === undefined ? undefined : new Throttle(clock, rateLimit),
+    throttle: rateLimit === undefined ? undefined : createThrottle(clock, rateLimit),
     onEvent: (event) => view.show(withHint(event, terminal.redactor.profile)),
     onPlanned: (planned) => view.show(planned),
     onFailure: (code) => metrics?.onFailure(code),

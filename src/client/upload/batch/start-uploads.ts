@@ -1,7 +1,7 @@
 import type { Candidates } from '../decide/decide.ts';
 import type { UploadSettings } from '../decide/upload-settings.ts';
 import type { FileOutcome } from '../session/file-outcome.ts';
-import { Throttle } from '../session/throttle.ts';
+import { createThrottle } from '../session/throttle.ts';
 import { type BatchRun, BatchUploader, type RunResult } from './batch-uploader.ts';
 import { markIdOf } from './plan.ts';
 import type { UploadPorts } from './upload-ports.ts';
@@ -41,7 +41,7 @@ export async function startUploads(
   // A run of one file has no earlier receipts of its own.
   const startMark = markId === undefined ? Number.MAX_SAFE_INTEGER : ((await receipts?.startMark(markId)) ?? 0);
   const { rateLimit } = settings;
-  const throttle = given.throttle ?? (rateLimit === undefined ? undefined : new Throttle(clock, rateLimit));
+  const throttle = given.throttle ?? (rateLimit === undefined ? undefined : createThrottle(clock, rateLimit));
   const ports: UploadPorts = { ...given, throttle, mark: startMark };
   const run = createRun?.(settings, ports) ?? new BatchUploader(settings, ports);
   return {

@@ -5,7 +5,7 @@ import { isSameUid, normalizeUid } from '../../../contract/uid.ts';
 import { type CheckOutcome, type Existing, evidenceKinds } from '../../../shared/file-evidence.ts';
 import { asNumber, asText } from '../../../shared/json-values.ts';
 import { findFolderUid } from '../../changes/folder-creation.ts';
-import { ignoreNotFound } from '../../errors.ts';
+import { asCodedError, endsTheRun, ignoreNotFound } from '../../errors.ts';
 import { FolderReader } from '../../library/folder-reader.ts';
 import type { FolderNode, WorkspaceFolderTree } from '../../library/folder-tree.ts';
 import type { Library } from '../../library/library.ts';
@@ -47,8 +47,8 @@ export type CheckDeps = {
   own: OwnFiles;
   signal: AbortSignal;
   onDecideNotice?: ((notice: DecideNotice) => void) | undefined;
-  /** Downloads an asset to compare its bytes, or returns why that is not possible; undefined to compare none. */
-  readContent: ((asset: AssetRecord) => Promise<ReadContent | string>) | undefined;
+  /** Downloads an asset to compare its bytes; undefined to compare none. */
+  readContent: ((asset: AssetRecord) => Promise<ReadContent>) | undefined;
   onNotCompared: (file: UploadFile, reason: string) => void;
 };
 
@@ -117,6 +117,13 @@ export function evidenceIn(decision: Decision): FileEvidence | undefined {
   if (decision.action === 'keep') return evidenceOf(decision.receipt);
   if (decision.action === 'send') return decision.evidence;
   return 'session' in decision.entry ? evidenceOfEntry(decision.entry, 'incomplete') : undefined;
+}
+
+/** Returns why an asset could not be downloaded. @throws an error that ends the run */
+function problemOf(thrown: unknown): string {
+  const error = asCodedError(thrown);
+  if (endsTheRun(error)) throw error;
+  return error.message;
 }
 
 const joinPath = (...names: readonly string[]) => names.filter(Boolean).join('/');
@@ -284,9 +291,10 @@ class DirectoryComparison {
       const pair = `${file.path} ${normalizeUid(asset.uid)}`;
       if (this.#compared.has(pair)) continue;
       this.#compared.add(pair);
-      const content = (await readContent?.(asset)) ?? '';
-      const problem =
-        typeof content === 'string' ? content : await this.#record(file, asset, content, { outcome, evidence });
+      const problem = await readContent?.(asset).then(
+        (content) => this.#record(file, asset, content, { outcome, evidence }),
+        problemOf,
+      );
       if (problem === undefined) {
         hasCompared = true;
         continue;

@@ -218,7 +218,7 @@ class Sender implements HttpStack {
     let at = start;
     const reading = { onRead: digest.update.bind(digest), assertUnchanged: digest.assertUnchanged.bind(digest) };
     for await (const block of source.read(start, end, reading))
-      for await (const bytes of deps.throttle?.pace(block, signal) ?? [block]) {
+      for await (const bytes of deps.throttle?.(block, signal) ?? [block]) {
         at += bytes.length;
         this.readTo = Math.max(this.readTo, at);
         yield bytes;

@@ -14,8 +14,6 @@ import { assetOf, type UploadEntry } from './upload-entry.ts';
  * a queue does.
  */
 export type UploadStore = {
-  /** Name of the store, for messages. */
-  readonly location: string;
   /** True if entries end with this process, because the state folder cannot be used. */
   readonly isInMemory?: boolean;
   /**
@@ -47,7 +45,6 @@ type EntryRow = { entry: string };
 
 /** Upload store of this machine. Each upload is a row of the database, which also shows the process that locks it. */
 export class LocalUploadStore implements ListableUploadStore {
-  readonly location: string;
   readonly isInMemory: boolean;
   readonly #database: StateDatabase;
   readonly #pid: number | null;
@@ -56,7 +53,6 @@ export class LocalUploadStore implements ListableUploadStore {
 
   /** @param pid id of this process, shown to other processes that find an upload locked */
   constructor(database: StateDatabase, pid: number | null = null) {
-    this.location = database.path;
     this.isInMemory = database.isInMemory;
     this.#database = database;
     this.#pid = pid;
@@ -132,7 +128,7 @@ export class LocalUploadStore implements ListableUploadStore {
     try {
       return JSON.parse(entry);
     } catch (error) {
-      throw stateFailure('state_damaged', `${this.location}: ${(error as Error).message}`, error);
+      throw stateFailure('state_damaged', `${this.#database.path}: ${(error as Error).message}`, error);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Api } from '../client/api/api.ts';
+import type { Remedy } from '../client/errors.ts';
 import type { OwnFiles } from '../client/own-files.ts';
 import { decideByEntry } from '../client/upload/decide/by-entry.ts';
 import { findOwnReceipt } from '../client/upload/decide/by-receipt.ts';
@@ -11,9 +12,9 @@ import type { SessionPorts } from '../client/upload/session/session-ports.ts';
 import type { Throttle } from '../client/upload/session/throttle.ts';
 import { openUpload, upload } from '../client/upload/session/upload.ts';
 import type { UploadRun } from '../client/upload/session/upload-run.ts';
-import { describeChange, fileTimesOf, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
+import { describeChange, matchesReceipt, versionOf } from '../client/upload/sources/file-identity.ts';
 import { fileChanged, type UploadSource } from '../client/upload/sources/source.ts';
-import { fileAt, type TargetedFile } from '../client/upload/sources/upload-file.ts';
+import { fileAt } from '../client/upload/sources/upload-file.ts';
 import type { Receipts } from '../client/upload/store/receipts.ts';
 import type { Orphan } from '../client/upload/store/upload-entry.ts';
 import type { UploadStore } from '../client/upload/store/upload-store.ts';
@@ -46,7 +47,6 @@ export class UploadAttempt {
   readonly #api: Api;
   readonly #store: UploadStore;
   #requests = 0;
-  #source: UploadSource | undefined;
 
   constructor(client: QueueClient, claimed: ClaimedUpload, settings: UploadSettings, deps: WorkerPorts) {
     const { task, claim, lease } = claimed;
@@ -66,36 +66,37 @@ export class UploadAttempt {
 
   async run(): Promise<{ uploaded: Uploaded; requests: number }> {
     const { task, claim } = this.#claimed;
-    assertService(task, this.#deps.api);
+    const own = this.#deps.api.transport.baseUrl.origin;
+    if (task.service !== own) throw serviceMismatch('it is queued', task.service, own);
     const run = await this.#open();
     try {
-      const existing = claim.entry === undefined ? await this.#findLocalUpload() : undefined;
-      return { uploaded: existing ?? (await this.#send(run)), requests: this.#requests };
+      const existing = claim.entry === undefined ? await this.#findLocalUpload(run) : undefined;
+      if (existing) return { uploaded: existing, requests: this.#requests };
+      const { uploaded, persisted } = await upload(run);
+      await persisted;
+      return { uploaded, requests: this.#requests };
     } finally {
       await run.source.close();
     }
   }
 
-  async #send(run: UploadRun): Promise<Uploaded> {
-    const { uploaded, persisted } = await upload(run);
-    await persisted;
-    await this.#saveLocalReceipt(uploaded).catch(({ message }: Error) => {
-      const { path } = this.#claimed.task;
-      this.#onEvent({ path, event: 'warning', message: `cannot save the receipt: ${message}` });
-    });
-    return uploaded;
-  }
-
   #open(): Promise<UploadRun> {
     const { job, task, lease, firstCreation } = this.#claimed;
-    const { throttle, profile, signal } = this.#deps;
-    const { chunkBytes, requireChecksum } = task;
+    const { throttle, profile, signal, receipts } = this.#deps;
+    const { chunkBytes, requireChecksum, workspace, folder, filename } = task;
     return openUpload(
-      toUploadFile(job.id, task),
+      { ...fileAt(task.path), id: job.id, filename, about: aboutOf(task), target: { workspace, folder } },
       { ...this.#settings, chunkBytes, requireChecksum },
       {
         api: this.#api,
-        store: this.#store,
+        store: {
+          ...this.#store,
+          finish: async (entry, receipt) => {
+            const message = await receipts?.save(receipt).catch((error: Error) => error.message);
+            if (message) this.#warn(`cannot save the receipt: ${message}`);
+            await this.#store.finish(entry, receipt);
+          },
+        },
         // The queue has the receipts, which were compared before the job was claimed.
         decide: async (subject) => (await decideByEntry(subject, sendNew, this.#store)) ?? sendNew,
         throttle,
@@ -115,11 +116,14 @@ export class UploadAttempt {
     if (!this.#claimed.lease.signal.aborted) this.#deps.onEvent(event);
   };
 
+  #warn(message: string, remedy?: Remedy): void {
+    this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message, remedy });
+  }
+
   async #openSource(): Promise<UploadSource> {
     const { task, lease } = this.#claimed;
     const { roots, ownFiles, openAddress } = this.#deps;
     const source = await roots.open(task.source, openAddress, ownFiles);
-    this.#source = source;
     const change = describeQueueChange(task, source);
     guardReads(source, lease);
     if (!change) return source;
@@ -131,17 +135,13 @@ export class UploadAttempt {
     const { receipts } = this.#deps;
     await receipts?.saveOrphan(service, orphan);
     const left = `it may have left an incomplete asset, ${orphan.assetUid ?? `named ${orphan.name}`}`;
-    const remedy = receipts && (['list_orphans'] as const);
-    this.#onEvent({ path: this.#claimed.task.path, event: 'warning', message: left, remedy });
+    this.#warn(left, receipts && ['list_orphans']);
   }
 
   /** Returns the upload of this file from the local receipts, if the file is unchanged and its asset still exists. */
-  async #findLocalUpload(): Promise<Uploaded | undefined> {
+  async #findLocalUpload({ key, source: { path, identity } }: UploadRun): Promise<Uploaded | undefined> {
     const { task } = this.#claimed;
-    const source = this.#source;
-    if (!source || task.forceId !== undefined) return undefined;
-    const { path, identity } = source;
-    const key = localReceiptKeyOf(task, source);
+    if (task.forceId !== undefined) return undefined;
     const receipt = await findOwnReceipt(this.#deps.receipts, key, { path, sizeBytes: identity.sizeBytes });
     const isSame = receipt?.name === (task.name ?? task.filename);
     if (!receipt?.blake3 || !isSame || !matchesReceipt(receipt, identity)) return undefined;
@@ -151,43 +151,6 @@ export class UploadAttempt {
     );
     return exists ? toUploaded(receipt, 'skipped') : undefined;
   }
-
-  /** Writes a local receipt. Resolves when the receipt is on disk. */
-  async #saveLocalReceipt(uploaded: Uploaded): Promise<void> {
-    const source = this.#source;
-    if (!source) return;
-    await this.#deps.receipts?.save({
-      ...localReceiptKeyOf(this.#claimed.task, source),
-      ...uploaded,
-      ...fileTimesOf(source.identity),
-      reason: null,
-      about: aboutOf(this.#claimed.task),
-      at: new Date(this.#api.transport.clock.now()).toISOString(),
-    });
-  }
-}
-
-const localReceiptKeyOf = ({ service, workspace, folder = '' }: UploadTask, { realPath }: UploadSource) => ({
-  service,
-  workspace,
-  folder,
-  realPath,
-});
-
-const toUploadFile = (id: string | undefined, task: UploadTask): TargetedFile => {
-  const { path, workspace, folder, filename } = task;
-  return {
-    ...fileAt(path),
-    id,
-    filename,
-    about: aboutOf(task),
-    target: { workspace, folder },
-  };
-};
-
-function assertService({ service }: UploadTask, { transport }: Api): void {
-  const own = transport.baseUrl.origin;
-  if (service !== own) throw serviceMismatch('it is queued', service, own);
 }
 
 /** Describes how a file has changed since it was queued. Returns undefined if it is unchanged. */

@@ -211,7 +211,8 @@ export class WorkerRun {
     const signal = this.#activeSignal;
     // The job was fetched while this worker was stopped or paused.
     if (signal.aborted) throw await this.#requeue(job, token);
-    if (await yieldToOtherWorkers(this.#client, job, token, this.#standby)) throw await requeueSignal();
+    if (await yieldToOtherWorkers(this.#client, job, token, { ...this.#options, clock, signal }))
+      throw await requeueSignal();
     let lease: Lease | undefined;
     try {
       const task = parseTask(job.data);
@@ -318,11 +319,6 @@ export class WorkerRun {
     return requeueSignal();
   }
 
-  get #standby() {
-    const { name, leaseMs } = this.#options;
-    return { name, leaseMs, clock: this.#clock, signal: this.#activeSignal };
-  }
-
   async #requeue(job: QueueJob, token: string | undefined): Promise<Error> {
     await this.#client.withRetry(() => job.moveToWait(token));
     return requeueSignal();
@@ -364,10 +360,8 @@ export class WorkerRun {
   }
 }
 
-const outcomeOf = (job: QueueJob): FileOutcome => {
-  const jobId = job.id as string;
-  return createOutcome(fileAt(displayPathOf(job)), { jobId });
-};
+const outcomeOf = (job: QueueJob): FileOutcome =>
+  createOutcome(fileAt(displayPathOf(job)), { jobId: job.id as string });
 
 /** Creates the error that a job processor throws after requeueing the job, so that the job does not count as failed. */
 const requeueSignal = async () => new (await import('./engine.lazy.ts')).WaitingError();

@@ -3,7 +3,6 @@ import type { FileEvent } from '../../client/upload/session/events.ts';
 import type { Clock } from '../../shared/clock.ts';
 import { escapeControls } from '../../shared/sanitize.ts';
 import type { Context } from '../context.ts';
-import type { LiveDisplay } from './live-display.lazy.ts';
 import { type Look, linesOf } from './live-lines.ts';
 import { applyEvent, emptyState, paceOf, type RunState, type ShownEvent } from './run-state.ts';
 import { describeWait, totalsLine, transferLine, unverified, wordsOf } from './run-words.ts';
@@ -69,8 +68,8 @@ const showDelayMs = 250;
 
 /** Creates a live display of one file, or of the totals and the files in flight. Notices scroll above it. */
 async function createLiveRenderer({ terminal, clock, state, budget, isEndless }: View): Promise<Renderer> {
-  const { LiveDisplay: Opened } = await import('./live-display.lazy.ts');
-  let display: LiveDisplay | undefined;
+  const { openLiveDisplay } = await import('./live-display.lazy.ts');
+  let closeDisplay: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
   /** Line of a file that is uploaded, if its asset is waited for. Otherwise the line of the outcome follows at once. */
   let uploadedLine: string | undefined;
@@ -78,13 +77,13 @@ async function createLiveRenderer({ terminal, clock, state, budget, isEndless }:
   const open = () => {
     timer = undefined;
     const isEmpty = lines({ columns: 80, colors: terminal.colors(terminal.stderr), spinner: '' }).length === 0;
-    if (!isEmpty) display ??= new Opened(terminal, lines);
+    if (!isEmpty) closeDisplay ??= openLiveDisplay(terminal, lines);
   };
   const close = () => {
     clearTimeout(timer);
     timer = undefined;
-    display?.close();
-    display = undefined;
+    closeDisplay?.();
+    closeDisplay = undefined;
   };
   return {
     close,

@@ -45,15 +45,11 @@ export function findMisspelled(
   word: string,
   known: readonly string[],
 ): WordAnswer | undefined {
+  if (lettersOf(word) < minLetters) return undefined;
   const rows = word.startsWith('--') ? foreignOptions : foreignCommands;
-  const words = [...new Set(rows.filter((row) => isAfter(row, path, word)).flatMap((row) => row.words.split(' ')))];
-  const [closest, other] =
-    lettersOf(word) < minLetters
-      ? []
-      : closestSpellings(
-          word,
-          words.filter((each) => lettersOf(each) >= minLetters),
-        );
+  const words = rows.filter((row) => isAfter(row, path, word)).flatMap((row) => row.words.split(' '));
+  const long = new Set(words.filter((each) => lettersOf(each) >= minLetters));
+  const [closest, other] = closestSpellings(word, [...long]);
   const answer = closest === undefined || other !== undefined ? undefined : findAlternative(path, closest, known);
   return answer && !/\b(?:rm|forget|reset|logout)\b|--prune/.test(answer.hint) ? answer : undefined;
 }

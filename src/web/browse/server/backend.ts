@@ -19,13 +19,7 @@ export type SeenFields = { name?: string; description?: string; tags?: string[];
  * Changes to an asset. Absent fields stay unchanged; a `folder` of null means the top level. `from` are the values that the
  * user saw: if the library has others now, the change is refused.
  */
-export type AssetEdit = {
-  name?: string;
-  description?: string;
-  tags?: SlugEdit;
-  folder?: string | null;
-  from?: SeenFields;
-};
+export type AssetEdit = Omit<SeenFields, 'tags'> & { tags?: SlugEdit; from?: SeenFields };
 
 /** Upload progress of a dropped file. It waits after an outage or because of a rate limit. */
 export type TransferProgress = { state: 'sending' | 'waiting'; sentBytes: number };

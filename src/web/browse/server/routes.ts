@@ -234,18 +234,12 @@ function parseSelection(body: unknown): PageSelection {
 
 function parseEdit(body: unknown): AssetEdit {
   if (!isJsonObject(body)) return {};
-  const { name, description, folder } = body;
+  const { tags: _, ...fields } = parseSeen(body);
   const tags = asObject(body.tags);
   const [add, remove] = [asArray(tags.add).map(String), asArray(tags.remove).map(String)];
   const wrongTag = describeWrongTag(add);
   if (wrongTag !== undefined) throw new PageProblem(wrongTag);
-  return {
-    ...(typeof name === 'string' && { name }),
-    ...(typeof description === 'string' && { description }),
-    ...(isJsonObject(body.tags) && { tags: { add, remove } }),
-    ...((typeof folder === 'string' || folder === null) && { folder }),
-    from: parseSeen(body.from),
-  };
+  return { ...fields, ...(isJsonObject(body.tags) && { tags: { add, remove } }), from: parseSeen(body.from) };
 }
 
 /** Reads the optional body of a deletion. */

@@ -121,7 +121,6 @@ button:disabled { opacity: 0.55; cursor: default; }
 .dragged { position: absolute; top: -10rem; padding: 0.3rem 0.8rem; border-radius: 1rem; background: var(--accent); color: var(--panel); font-weight: 600; }
 .gone { margin: 0; padding: 0.6rem 1rem; background: var(--panel); border-bottom: 1px solid var(--line); }
 .empty { padding: 3rem 1rem; text-align: center; color: var(--quiet); }
-.empty code { color: var(--text); }
 .problem { color: var(--alarm); }
 .message, .problem { overflow-wrap: anywhere; }
 dialog { width: calc(100vw - 2rem); max-width: none; height: calc(100vh - 2rem); max-height: none; padding: 0; border: 1px solid var(--line); border-radius: 0.8rem; background: var(--panel); color: var(--text); overflow: hidden; }

@@ -49,15 +49,13 @@ export class SeekPreview {
   }
 
   #loadSheet(url: string): Promise<HTMLImageElement | undefined> {
-    const image = new Image();
-    const load = () => {
+    const load = async () => {
+      const image = new Image();
       image.src = url;
-      return image.decode().then(
-        () => image,
-        () => undefined,
-      );
+      await image.decode();
+      return image;
     };
-    const sheet = this.#sheets.get(url) ?? load();
+    const sheet = this.#sheets.get(url) ?? load().catch(() => undefined);
     this.#sheets.set(url, sheet);
     return sheet;
   }

@@ -21,18 +21,14 @@ export class Credits {
     this.#draw(1);
   }
 
-  /** Returns false if the balance is too low. The upload that triggers the generation was answered before. */
-  drawSubtitles(trackCount: number): boolean {
-    return this.#tryDraw(trackCount);
-  }
-
   /** @throws ServiceError 402: "When the balance is depleted, a call … may be rejected with 402." (§1) */
   #draw(credits: number): void {
     const details = { balance: this.#balance, needed: credits };
-    if (!this.#tryDraw(credits)) throw new ServiceError(402, 'the credit balance is depleted', { details });
+    if (!this.tryDraw(credits)) throw new ServiceError(402, 'the credit balance is depleted', { details });
   }
 
-  #tryDraw(credits: number): boolean {
+  /** Returns false if the balance is too low. An upload that triggers subtitles was answered before. */
+  tryDraw(credits: number): boolean {
     if (this.#balance < credits) return false;
     this.#balance -= credits;
     return true;

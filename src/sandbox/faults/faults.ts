@@ -33,10 +33,7 @@ export class Faults {
   }
 
   /** Returns the first fault with a name that matches the request and can still fire. */
-  #find<Name extends FaultName>(
-    name: Name,
-    { method, path }: RequestTarget = { method: '', path: '' },
-  ): FaultOf<Name> | undefined {
+  #find<Name extends FaultName>(name: Name, { method, path }: RequestTarget): FaultOf<Name> | undefined {
     return this.#faults.find(
       (fault): fault is FaultOf<Name> =>
         fault.name === name &&

@@ -70,7 +70,7 @@ export class Processor {
     if (!asset) return; // in the trash
     let areSubtitlesPaid = false; // a job that is repeated pays once
     const drawSubtitleCredits = (trackCount: number) => {
-      areSubtitlesPaid ||= this.#options.credits.drawSubtitles(trackCount);
+      areSubtitlesPaid ||= this.#options.credits.tryDraw(trackCount);
       return areSubtitlesPaid;
     };
     const runJob = () => this.#runJob(asset, drawSubtitleCredits);

@@ -30,11 +30,6 @@ export async function makeThumbnail({ folder, run }: FfmpegContext, size: Dimens
   throw new Error('there are no frames');
 }
 
-const imageArgs = (size: Dimensions, codec: readonly string[], file: string) => [
-  ...['-map', '0:v:0', '-vf', scaleTo(size), '-frames:v', '1', '-f', 'image2', '-update', '1'],
-  ...[...codec, file],
-];
-
 const variantSides = [1920, 1280, 640, 320];
 /** Longer side in pixels of the copy that is searched for transparency; even rounded corners remain visible. */
 const alphaSide = 320;
@@ -59,7 +54,10 @@ export async function makeVariants(
   }));
   const codec = isTransparent ? ['-c:v', 'png', '-pix_fmt', 'rgba'] : ['-c:v', 'mjpeg', '-q:v', '4'];
   await run(
-    variants.flatMap((variant) => imageArgs(variant, codec, variant.file)),
+    variants.flatMap((variant) => [
+      ...['-map', '0:v:0', '-vf', scaleTo(variant), '-frames:v', '1', '-f', 'image2', '-update', '1'],
+      ...[...codec, variant.file],
+    ]),
     { outputs: variants.map(({ file }) => file) },
   );
   return variants;

@@ -155,26 +155,26 @@ export async function runList(context: Context, request: ListRequest): Promise<R
   // A terminal shows this text in place of the table.
   if (isEmpty && isSearch && !context.isHumanOutput) context.terminal.info(empty);
   const below = await foldersToShow(context, request);
-  const pages = below.rows.length > 0 ? withRows(below.rows, found) : found;
   const isOneFolder = folder !== undefined && !recursive;
   let depth: string | undefined;
-  const watched = isOneFolder ? withDepthNote(context, filters, pages, (note) => (depth = note)) : pages;
+  const pages = isOneFolder ? withFolders(context, filters, below.rows, found, (note) => (depth = note)) : found;
   const more = () => [footer, below.footer, depth, describeScope(scope)].filter(Boolean).join('; ') || undefined;
-  return { ...assetList(context, watched, empty, { pathOf, isOneFolder }), more };
+  return { ...assetList(context, pages, empty, { pathOf, isOneFolder }), more };
 }
 
-/** Says of the list of one folder that it may have what is in the folders below, too, where the service does not show it. */
-async function* withDepthNote(
+/** Tells of the list of one folder that it may have what is in the folders below, too, where the service does not show it. */
+async function* withFolders(
   context: Context,
   { parent = 'root' }: AssetFilters,
+  folders: AssetRecord[],
   pages: AssetListing['pages'],
   tell: (note: string) => void,
 ): AsyncGenerator<AssetRecord[]> {
   const { folderReader } = await context.library();
+  if (folders.length > 0) yield folders;
   for await (const page of pages) {
     yield page;
-    const found = page.filter(({ uid }) => uid !== ''); // other rows are folders
-    const includesBelow = folderReader.includesBelow(parent, found);
+    const includesBelow = folderReader.includesBelow(parent, page);
     if (includesBelow) tell('with subfolders');
     if (includesBelow === undefined && context.isHumanOutput)
       tell('perhaps with subfolders: the service does not show the folder of each asset');
@@ -204,11 +204,6 @@ async function foldersToShow(
   });
   const left = folders.length - rows.length;
   return left > 0 ? { rows, footer: `${left} more folders: mediactl folders ls ${quoteForShell(folder)}` } : { rows };
-}
-
-async function* withRows(rows: AssetRecord[], pages: AssetListing['pages']): AsyncGenerator<AssetRecord[]> {
-  yield rows;
-  yield* pages;
 }
 
 /**

@@ -45,14 +45,9 @@ export const isFolderPath = (tree: WorkspaceFolderTree, path: string) =>
  * @throws CodedError `usage` (exit 2) if its path is a glob, or looks like that of an asset
  */
 export function isMissingFolder(tree: WorkspaceFolderTree, to: string): boolean {
-  const isMissing = isLibraryPath(to) && !isRootPath(to) && !isFolderPath(tree, to);
-  if (isMissing) assertNewFolder(to);
-  return isMissing;
-}
-
-function assertNewFolder(to: string): void {
+  if (!isLibraryPath(to) || isRootPath(to) || isFolderPath(tree, to)) return false;
   parseFolderPath(withoutFolderPrefix(to));
-  if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return;
+  if (isMarkedFolder(to) || !(isGlob(to) || looksLikeFile(to))) return true;
   throw usageError(
     isGlob(to) ? `no folder is named ${to}, and a glob cannot be a target` : `${to} looks like an asset, not a folder`,
     `mediactl rename ID NAME, or ${quoteForShell(`folder:${to}`)} to create a folder with that name`,

@@ -20,9 +20,7 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
       return { ...common, type, duration };
     case 'image':
       return { ...common, type, duration: null, width, height };
-    case 'document':
-    case 'third_party':
-    case 'generic':
+    default:
       return { ...common, type, duration: null };
   }
 }

@@ -32,7 +32,7 @@ import { fetchFolderTree } from '../../library/folders.ts';
 import { runChange } from '../../library/run-change.ts';
 import { outputPorts } from '../../library/transfer-ports.ts';
 import { announce, phrase } from '../../output/outcome.ts';
-import { type Column, listBy, noResult, type RenderContext, type Result, record } from '../../output/result.ts';
+import { type Column, listBy, noResult, type Result, record } from '../../output/result.ts';
 import type { OutputRecord } from '../../reference/schemas.ts';
 import { readInput } from '../../terminal/input.ts';
 import { confirm } from '../../terminal/prompt.ts';
@@ -137,11 +137,8 @@ const rowsOf = (records: readonly ApplyRecord[]) => listBy(({ uid }) => uid ?? '
 /** Returns one row per change, or on a terminal wrapped lines, since a table would cut the values. */
 function planResult(context: Context, records: readonly ApplyRecord[]): Result {
   if (!context.isHumanOutput || records.length === 0) return rowsOf(records);
-  const view = (render: RenderContext) =>
-    linesOf(records)
-      .map((line) => `${wrapText(line, render.columns)}\n`)
-      .join('');
-  return record(records, '', (_, render) => view(render));
+  const lines = linesOf(records);
+  return record(records, '', (_, render) => lines.map((line) => `${wrapText(line, render.columns)}\n`).join(''));
 }
 
 /** Leaves out cells that the library already has. There can be many after an interruption; a report has them all. */
@@ -287,7 +284,6 @@ function linesOf(changes: readonly ApplyRecord[]): string[] {
 /** Creates the folders of a plan. @returns its items, with the uids of the folders in place of their paths */
 async function createFolders(context: Context, { items, newFolders }: ApplyPlan): Promise<ChangeItem[]> {
   if (newFolders.length === 0) return items;
-  const { assets } = await context.api();
   const library = await context.library();
   const uids = new Map<string, string>();
   for (const path of newFolders)
@@ -296,7 +292,7 @@ async function createFolders(context: Context, { items, newFolders }: ApplyPlan)
     ...item,
     after: Object.fromEntries(
       Object.entries(item.after ?? {}).map(([field, value]) => {
-        const folder = assets.folderIn({ [field]: value });
+        const folder = library.api.assets.folderIn({ [field]: value });
         return [field, (folder && uids.get(folder)) ?? value];
       }),
     ),

@@ -110,19 +110,13 @@ async function moveAssets(
   const { to, limit, mayCreate } = request;
   const ageMs = startAge(context.clock);
   const { targets: found, byFilter } = await resolveTargets(context, request);
-  const { assets } = await context.api();
+  const { assets, folders } = await context.api();
   const writer = await context.writer();
   const known = isMissing ? `(uid of ${to})` : (folder?.folder.uid ?? null);
   const { assets: targets, items: planned } = await writer.plan(found, { folder: known });
   if (context.settings.dryRun) {
-    const creations = isMissing
-      ? createFolderRequests(
-          (await context.api()).folders,
-          await fetchFolderTree(context),
-          parseFolderPath(withoutFolderPrefix(to)),
-          true,
-        )
-      : [];
+    const names = isMissing ? parseFolderPath(withoutFolderPrefix(to)) : [];
+    const creations = isMissing ? createFolderRequests(folders, await fetchFolderTree(context), names, true) : [];
     return dryRunBulk(context, 'assets', targets, [...creations, ...requestsOf(assets, planned)]);
   }
   if (byFilter) await confirmBulk(context, 'assets', targets, { action: (what) => `move ${what} to ${to}`, limit });

@@ -8,7 +8,7 @@ import { CodedError, usageError } from '../../../client/errors.ts';
 import { withoutSecrets } from '../../../client/processes.ts';
 import { makeStateFolder } from '../../../client/state-files.ts';
 import { playbackHours, requestsPerHour, sandboxDefaults, sessionHours } from '../../../contract/limits.ts';
-import { asArray, isJsonObject, type JsonObject } from '../../../shared/json-values.ts';
+import { asArray, isJsonObject, type JsonObject, withoutUndefined } from '../../../shared/json-values.ts';
 import { pollUntil, TimeoutError, withTimeout } from '../../../shared/retry.ts';
 import { escapeControls } from '../../../shared/sanitize.ts';
 import { firstRunNotice, isWithoutProfiles } from '../../account/account.ts';
@@ -294,10 +294,8 @@ export function addServiceOptions<Args extends unknown[], Options extends Option
 
 /** Returns the sandbox's options for those that were typed. */
 export const toServiceOptions = (flags: Readonly<Record<string, unknown>>): JsonObject =>
-  Object.fromEntries(
-    Object.entries(serviceOptions())
-      .map(([key, option]) => [key, flags[option.attributeName()]])
-      .filter(([, value]) => value !== undefined),
+  withoutUndefined(
+    Object.fromEntries(Object.entries(serviceOptions()).map(([key, option]) => [key, flags[option.attributeName()]])),
   );
 
 /** Formats the sandbox's options for the user, such as `--strict --credits=7`. */

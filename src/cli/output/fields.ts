@@ -23,45 +23,35 @@ function propertyOrMap(value: Json, name: string): Json {
 const pickFields = (record: Json, paths: readonly string[]): Record<string, Json> =>
   Object.fromEntries(paths.map((path) => [path, valueAt(record, path) ?? null]));
 
-/** Tracks which requested paths occurred in no record, to warn of misspelled field names. */
-class FieldTracker {
-  readonly #missing: Set<string>;
-  readonly #known: Set<string>;
-  #records = 0;
-
-  /** @param columns fields that the table of the records shows */
-  constructor(paths: readonly string[], columns: readonly Pick<Column<never>, 'field'>[]) {
-    this.#missing = new Set(paths);
-    this.#known = new Set(columns.flatMap(({ field }) => field ?? []));
-  }
-
-  track(record: Json): void {
-    this.#records++;
-    for (const field of Object.keys(Object(record))) this.#known.add(field);
-    for (const path of this.#missing) if (valueAt(record, path) !== undefined) this.#missing.delete(path);
-  }
-
-  /** Returns a warning for each field that no record has, with the field that may be meant. */
-  get warnings(): string[] {
-    if (this.#records === 0) return [];
-    return [...this.#missing].map((field) => {
-      const similar = closestSpellings(field.toLowerCase().replaceAll(' ', '_'), [...this.#known]);
+/**
+ * Tracks which requested paths occurred in no record, to warn of misspelled field names.
+ *
+ * @param columns fields that the table of the records shows
+ */
+function trackFields(paths: readonly string[], columns: readonly Pick<Column<never>, 'field'>[], terminal: Terminal) {
+  const missing = new Set(paths);
+  const known = new Set(columns.flatMap(({ field }) => field ?? []));
+  let hasRecords = false;
+  const pick = (record: Json) => {
+    hasRecords = true;
+    for (const field of Object.keys(Object(record))) known.add(field);
+    for (const path of missing) if (valueAt(record, path) !== undefined) missing.delete(path);
+    return pickFields(record, paths);
+  };
+  /** Warns of each field that no record has, with the field that may be meant. */
+  const warn = () => {
+    for (const field of hasRecords ? missing : []) {
+      const similar = closestSpellings(field.toLowerCase().replaceAll(' ', '_'), [...known]);
       const meant = similar.length > 0 ? `did you mean ${similar.join(' or ')}?` : '--json shows all fields';
-      return escapeControls(`no record has a field ${field}; ${meant}`);
-    });
-  }
+      terminal.warn(escapeControls(`no record has a field ${field}; ${meant}`));
+    }
+  };
+  return { pick, warn };
 }
 
 export function selectFields(result: PrintableResult, fields: readonly string[], terminal: Terminal): PrintableResult {
   const columns = 'columns' in result ? (result.columns ?? []) : [];
-  const seen = new FieldTracker(fields, columns);
-  const warn = () => {
-    for (const warning of seen.warnings) terminal.warn(warning);
-  };
-  const pick = (item: unknown) => {
-    seen.track(item);
-    return pickFields(item, fields);
-  };
+  const { pick, warn } = trackFields(fields, columns, terminal);
   if (result.kind === 'record') {
     // If the record is itself a list, such as a folder tree, the fields are picked from each item.
     const only = Array.isArray(result.record) ? result.record.map(pick) : pick(result.record);

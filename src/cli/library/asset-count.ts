@@ -12,10 +12,9 @@ import type { Context } from '../context.ts';
  * @throws CodedError `invalid_response` (exit 10) if the service reports no total
  */
 export async function countAssets(context: Context, collection: Collection, filters: AssetFilters): Promise<number> {
-  const { folderReader: reader } = await context.library();
+  const { folderReader: reader, api } = await context.library();
   const first = await reader.page(filters, 1, 0, collection);
-  const { names } = await context.account();
-  const total = totalOf(first, names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
+  const total = totalOf(first, api.names) ?? (itemsOf(first).length === 0 ? 0 : undefined);
   if (total === undefined)
     throw new CodedError('the service does not report a total', {
       code: 'invalid_response',

@@ -89,11 +89,9 @@ function throwNotFound(tree: WorkspaceFolderTree, uidOrPath: string): never {
   });
 }
 
-async function resolveFolderUid(context: Context, uidOrPath: string): Promise<string> {
-  if (isUid(uidOrPath)) return uidOrPath.toLowerCase();
-  return (await resolveFolder(context, (await fetchFolderTree(context)).tree, uidOrPath)).folder.uid;
-}
-
 /** Returns the value for the `parent` filter (§4): a folder's uid, or `root` for the top level. */
-export const resolveParentFilter = async (context: Context, folder: string) =>
-  isRootPath(folder) ? 'root' : resolveFolderUid(context, folder);
+export async function resolveParentFilter(context: Context, folder: string): Promise<string> {
+  if (isRootPath(folder)) return 'root';
+  if (isUid(folder)) return folder.toLowerCase();
+  return (await resolveFolder(context, (await fetchFolderTree(context)).tree, folder)).folder.uid;
+}

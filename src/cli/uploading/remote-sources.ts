@@ -8,16 +8,12 @@ import { openRclone, type RcloneFile, type RcloneFiles } from '../../client/uplo
 import type { UploadSource } from '../../client/upload/sources/source.ts';
 import { parseSourceUrl } from '../../client/upload/sources/source-url.ts';
 import { isHttpUrl, type UploadFile } from '../../client/upload/sources/upload-file.ts';
+import { parseTimestamp } from '../../shared/json-values.ts';
 import { isOwnPath, stateMarker } from '../../shared/own-names.ts';
 import type { Context } from '../context.ts';
 
 /** Returns the path of the directory that a path is in, with slashes; empty for the top. */
 const directoryOf = (path: string) => (path.includes('/') ? posix.dirname(path) : '');
-
-const parseTime = (text: string): number | undefined => {
-  const time = Date.parse(text);
-  return Number.isNaN(time) ? undefined : time;
-};
 
 /**
  * Checks the content of a source that may be a configuration of mediactl: only of JSON, since it takes one more request.
@@ -151,7 +147,7 @@ export class RemoteSources {
           attributes: () => ({
             kind: 'file',
             sizeBytes: Math.max(0, file.sizeBytes),
-            changedAtMs: parseTime(file.modTime),
+            changedAtMs: parseTimestamp(file.modTime),
             isForeignTime: true,
           }),
         }),

@@ -54,7 +54,6 @@ export async function openAccountLibrary(
   const { api: plain, forCall } = await context.open();
   const opened = forCall({ onNotice });
   const { api, library } = opened;
-  const { names } = await context.account();
   const { playback } = await context.mediaApi();
   const { transport } = api;
   let drops: Promise<DropUploader> | undefined;
@@ -66,7 +65,7 @@ export async function openAccountLibrary(
     return drops;
   };
   const ports = pagePorts(context, anyWorkspace);
-  const selections = new PageSelections(library, ports, names);
+  const selections = new PageSelections(library, ports);
   return {
     ...pageChanges(context, opened, selections, ports),
     baseUrl: transport.baseUrl,
@@ -78,7 +77,7 @@ export async function openAccountLibrary(
       const page = await folderReader.page(query, limit, offset);
       const items = itemsOf<AssetRecord>(page);
       selections.remember(items);
-      return { items, total: totalOf(page, names) };
+      return { items, total: totalOf(page, api.names) };
     },
     keepOwn: async ({ parent }, items) => {
       const scope = new ListScope(library.workspaceInUse, parent === undefined ? 'list' : 'folder');

@@ -1,7 +1,6 @@
 import { itemsOf, totalOf } from '../../../client/api/pagination.ts';
 import type { Library } from '../../../client/library/library.ts';
 import { type SelectionPorts, selectAssets } from '../../../client/library/select-assets.ts';
-import type { NameOverrides } from '../../../contract/assumptions.ts';
 import type { AssetRecord } from '../../../contract/types.ts';
 import { normalizeUid } from '../../../contract/uid.ts';
 import { parseTimestamp } from '../../../shared/json-values.ts';
@@ -20,14 +19,12 @@ type ListState = Pick<SeenList, 'total' | 'newest'>;
 export class PageSelections {
   readonly #library: Library;
   readonly #ports: SelectionPorts;
-  readonly #names: NameOverrides;
   readonly #records = new Map<string, AssetRecord>();
   #resolved: { key: string; assets: readonly AssetRecord[] } | undefined;
 
-  constructor(library: Library, ports: SelectionPorts, names: NameOverrides) {
+  constructor(library: Library, ports: SelectionPorts) {
     this.#library = library;
     this.#ports = ports;
-    this.#names = names;
   }
 
   remember(records: readonly AssetRecord[]): void {
@@ -71,7 +68,7 @@ export class PageSelections {
     const page = await this.#library.folderReader.page({ ...query, ordering: '-created_at' }, 1, 0);
     const newest = parseTimestamp(itemsOf<AssetRecord>(page)[0]?.created_at);
     return {
-      total: totalOf(page, this.#names) ?? null,
+      total: totalOf(page, this.#library.api.names) ?? null,
       newest: newest === undefined ? null : new Date(newest).toISOString(),
     };
   }

@@ -55,7 +55,8 @@ export async function runUploads(context: Context, request: RunRequest, prepared
   const { transport } = await context.api();
   const progress = await createProgress(context, mode, { budget: () => transport.connection.rateLimiter.budget });
   const { run, close } = await startRun(context, request, prepared, progress);
-  return presentRun(context, run, {
+  return presentRun(context, run.outcomes, {
+    result: () => run.result,
     progress,
     verbose,
     resultsFile,

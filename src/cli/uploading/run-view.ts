@@ -28,6 +28,8 @@ import {
 import { formatLine, toUploadRecord, type UploadRecord, uploadColumns } from './upload-record.ts';
 
 export type RunView = {
+  /** Returns what the run has found and left so far. */
+  result?: () => RunResult;
   progress: ProgressDisplay;
   /** True to show every file, not only failed files. */
   verbose?: boolean;
@@ -53,14 +55,12 @@ export type RunView = {
   onEnd?(isFinished: boolean, hasUnsent: boolean): Promise<void>;
 };
 
-type RunOutcomes = { outcomes: AsyncGenerator<FileOutcome[]>; readonly result?: RunResult };
-
 /** Maximum number of files for which a terminal lists every file. */
 const maxListedFiles = 10;
 
 /** Prints the outcome of each file, then a summary. `failure` returns the error once the run has ended. */
-export function presentRun(context: Context, run: RunOutcomes, view: RunView) {
-  const presenter = new RunPresenter(context, run, view);
+export function presentRun(context: Context, outcomes: AsyncGenerator<FileOutcome[]>, view: RunView) {
+  const presenter = new RunPresenter(context, outcomes, view);
   const result: ListResult = {
     kind: 'list',
     pages: presenter.pages(),
@@ -74,7 +74,7 @@ export function presentRun(context: Context, run: RunOutcomes, view: RunView) {
 
 class RunPresenter {
   readonly #context: Context;
-  readonly #run: RunOutcomes;
+  readonly #outcomes: AsyncGenerator<FileOutcome[]>;
   readonly #view: RunView;
   readonly #state: RunState;
   readonly #startedAt: number;
@@ -84,9 +84,9 @@ class RunPresenter {
   readonly #listed: UploadRecord[] = [];
   #endError: CodedError | undefined;
 
-  constructor(context: Context, run: RunOutcomes, view: RunView) {
+  constructor(context: Context, outcomes: AsyncGenerator<FileOutcome[]>, view: RunView) {
     this.#context = context;
-    this.#run = run;
+    this.#outcomes = outcomes;
     this.#view = view;
     this.#state = view.progress.state;
     this.#startedAt = context.clock.now();
@@ -97,7 +97,7 @@ class RunPresenter {
   async *pages(): AsyncGenerator<UploadRecord[]> {
     const { unsent = () => [], verbose, progress, isEndless, close } = this.#view;
     const next = async () => {
-      const { value, done } = await this.#run.outcomes.next();
+      const { value, done } = await this.#outcomes.next();
       return done ? undefined : this.#record(value);
     };
     try {
@@ -118,7 +118,7 @@ class RunPresenter {
   }
 
   get #result(): RunResult {
-    return this.#run.result ?? { plan: emptyPlan(), stopReason: undefined, remaining: 0 };
+    return this.#view.result?.() ?? { plan: emptyPlan(), stopReason: undefined, remaining: 0 };
   }
 
   /** Outcome of the only file, until more files are found. A run of several files has a summary instead. */

@@ -32,14 +32,8 @@ async function runWatch(context: Context, address: QueueAddress, mode: ProgressM
     onEvent: (event) => progress.show(event),
     onPlanned: (planned) => progress.show(planned),
   });
-  const outcomes = watching.outcomes();
-  const run = {
-    outcomes,
-    get result() {
-      return watching.result;
-    },
-  };
-  return presentRun(context, run, {
+  return presentRun(context, watching.outcomes(), {
+    result: () => watching.result,
     progress,
     verbose,
     emptyText: 'the queue is empty',

@@ -109,21 +109,17 @@ export async function runWorker(context: Context, request: WorkerRequest) {
   terminal.info(
     `${log ? '' : `${options.name} `}uploads from ${address.label} (${client.serverInfo.server}) to ${baseUrl.origin}; it reads files below ${roots.label}`,
   );
-  const { result } = presentRun(
-    context,
-    { outcomes: run.outcomes() },
-    {
-      progress: view,
-      log,
-      isEndless: true,
-      onOutcome: (outcome) => metrics?.onOutcome(outcome),
-      close: async () => {
-        await server?.close();
-        const requeued = run.requeuedFiles;
-        if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
-      },
+  const { result } = presentRun(context, run.outcomes(), {
+    progress: view,
+    log,
+    isEndless: true,
+    onOutcome: (outcome) => metrics?.onOutcome(outcome),
+    close: async () => {
+      await server?.close();
+      const requeued = run.requeuedFiles;
+      if (requeued > 0) terminal.info(`${pluralize(requeued, 'file')} returned to the queue`);
     },
-  );
+  });
   return { result, failure: () => run.failure };
 }
 

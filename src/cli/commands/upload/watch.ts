@@ -48,7 +48,8 @@ export async function watchDirectory(
   terminal.info(
     `watching ${escapeControls(place)}; a file is uploaded once it has not changed for ${pluralize(minAgeMs / 1000, 'second')}; Ctrl-C stops`,
   );
-  const { result } = presentRun(context, run, { progress, log, isEndless: true, close });
+  const view = { progress, log, isEndless: true, close };
+  const { result } = presentRun(context, run.outcomes, { ...view, result: () => run.result });
   return { result, failure: () => run.result.stopReason };
 }
 

@@ -29,7 +29,8 @@ export class PagedList {
   readonly #debounced: Promise<void>;
   readonly #pages = new Map<number, Card[]>();
   readonly #inFlight = new Map<number, AbortController>();
-  #total: number | null = null;
+  /** Total as the service reported it last; null if it is not known, or wrong. */
+  total: number | null = null;
   /** Length of the list; undefined until its last page has loaded. */
   #knownLength: number | undefined;
   #loadedTo = 0;
@@ -47,7 +48,6 @@ export class PagedList {
   #hasProbed = false;
   /** Creation time of the first asset, as it was loaded last. */
   #firstCreatedAt: string | null = null;
-  #reportedTotal: number | null = null;
   problem: PageError | undefined;
 
   /** @param debounceMs delay of the first request, in case the filters change again */
@@ -64,7 +64,7 @@ export class PagedList {
     if (this.#knownLength !== undefined) return Math.min(this.#knownLength - leftOut, maxItems);
     if (this.#pages.size === 0 && this.#loadedTo === 0) return undefined;
     // Without a total, assumes one more page than was loaded, so that scrolling fetches it.
-    return Math.min(Math.max(this.#total ?? this.#loadedTo + pageSize, this.#loadedTo) - leftOut, maxItems);
+    return Math.min(Math.max(this.total ?? this.#loadedTo + pageSize, this.#loadedTo) - leftOut, maxItems);
   }
 
   /** Which workspaces the list has, as far as it is loaded. */
@@ -76,12 +76,7 @@ export class PagedList {
   }
 
   get hasExactLength(): boolean {
-    return this.#knownLength !== undefined || this.#total !== null;
-  }
-
-  /** Total as the service reported it last; null if it is not known. */
-  get total(): number | null {
-    return this.#totalIsUnreliable ? null : this.#reportedTotal;
+    return this.#knownLength !== undefined || this.total !== null;
   }
 
   /** Creation time of the newest asset; undefined if it is not the first. */
@@ -274,8 +269,7 @@ export class PagedList {
     if (isAll) this.#unknown.add(number);
     else this.#unknown.delete(number);
     this.#recordLoaded(number, listedCount);
-    this.#total = this.#totalIsUnreliable ? null : total;
-    this.#reportedTotal = total;
+    this.total = this.#totalIsUnreliable ? null : total;
     if (number === 0) this.#firstCreatedAt = firstCreatedAt;
     const to = number * pageSize + listedCount;
     if (leftOut > 0) this.setVisibleRange(...this.#visibleRange); // other pages are in view now
@@ -305,12 +299,12 @@ export class PagedList {
     const isAfterFull = before && this.#countListed(number - 1, before) === pageSize;
     if (length > 0 || number === 0 || isAfterFull) this.#knownLength = number * pageSize + length;
     // The list became shorter, and its total confirms that.
-    else if (this.#total && this.#total <= number * pageSize) this.#knownLength = this.#total;
+    else if (this.total && this.total <= number * pageSize) this.#knownLength = this.total;
     else this.#ignoreTotal();
   }
 
   #ignoreTotal(): void {
     this.#totalIsUnreliable = true;
-    this.#total = null;
+    this.total = null;
   }
 }

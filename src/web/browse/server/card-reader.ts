@@ -78,12 +78,8 @@ export class CardReader {
 function parseQuery(search: URLSearchParams): Query {
   const problem = findUnknownField(search, ['limit', 'offset', 'fresh', 'looking']);
   if (problem) throw new PageProblem(problem);
-  return Object.fromEntries(
-    queryFields.flatMap((field) => {
-      const value = search.get(field)?.trim();
-      return value ? [[field, value]] : [];
-    }),
-  );
+  const given = queryFields.map((field) => [field, search.get(field)?.trim()] as const);
+  return Object.fromEntries(given.filter(([, value]) => value));
 }
 
 const parseCount = (typed: string | null, defaultValue: number) =>

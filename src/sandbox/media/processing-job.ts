@@ -28,7 +28,7 @@ export type ProcessingJob = ProcessingJobOptions & {
   inspect(task: Pick<InspectionTask, 'sourcePath' | 'hlsDir'>, signal?: AbortSignal): Promise<InspectionReport>;
 };
 
-export type ProcessingOutcome = { outcome: 'failed'; reason: string } | ({ outcome: 'ready' } & ProcessingResult);
+export type ProcessingOutcome = { outcome: 'failed'; reason: string } | { outcome: 'ready'; result: ProcessingResult };
 
 export function createJob(options: ProcessingJobOptions): ProcessingJob {
   const { workDir, inspector, tools, filename, declaredType } = options;
@@ -53,5 +53,5 @@ export function readyOutcome(
 ): ProcessingOutcome {
   const size = { width: width ?? null, height: height ?? null };
   const facts = { type, content_type: contentType, duration: duration ?? null, ...size, chapters };
-  return { outcome: 'ready', ...facts, hasHls, derivedFiles: { ...noDerivedFiles, ...made } };
+  return { outcome: 'ready', result: { ...facts, hasHls, derivedFiles: { ...noDerivedFiles, ...made } } };
 }

@@ -80,7 +80,7 @@ export class Processor {
     });
     await this.#retryOnStorageError(uid, () => {
       if (outcome.outcome === 'failed') assets.setStatus(uid, 'failed', timestamp(), outcome.reason);
-      else assets.setProcessed(uid, outcome, timestamp());
+      else assets.setProcessed(uid, outcome.result, timestamp());
     });
     log(`asset ${uid} ${outcome.outcome}`);
   }

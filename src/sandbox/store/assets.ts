@@ -141,11 +141,7 @@ export class Assets extends StoreTable {
 
   setProcessed(uid: string, { hasHls, chapters, derivedFiles, ...found }: ProcessingResult, now: string): void {
     this.#update(uid, {
-      type: found.type,
-      content_type: found.content_type,
-      duration: found.duration,
-      width: found.width,
-      height: found.height,
+      ...found,
       has_hls: hasHls ? 1 : 0,
       chapters: JSON.stringify(chapters),
       extras: JSON.stringify(derivedFiles),

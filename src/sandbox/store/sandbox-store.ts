@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { withoutUndefined } from '../../shared/json-values.ts';
 import {
   createPreparer,
   type OpenDatabase,
@@ -61,11 +62,9 @@ export class SandboxStore {
 
   /** Updates the given columns of the row with a uid. The column names must not come from a request. */
   update(table: string, uid: string, columns: Partial<Columns>): void {
-    const changes = Object.entries(columns).filter(
-      (change): change is [string, ColumnValue] => change[1] !== undefined,
-    );
-    const assignments = changes.map(([name]) => `${name} = ?`).join(', ');
-    this.run(`UPDATE ${table} SET ${assignments} WHERE uid = ?`, ...changes.map(([, value]) => value), uid);
+    const changes = withoutUndefined(columns) as Columns;
+    const assignments = Object.keys(changes).map((name) => `${name} = ?`);
+    this.run(`UPDATE ${table} SET ${assignments.join(', ')} WHERE uid = ?`, ...Object.values(changes), uid);
   }
 
   /** Returns a token for cache invalidation that changes with every write to the database by any connection. */

@@ -6,7 +6,7 @@ import { writeCsv } from '../support/csv.ts';
 import { respondWith } from '../support/fault-proxy.ts';
 import { respond } from '../support/http-server.ts';
 import { createLatch } from '../support/latch.ts';
-import { isStrict } from '../support/sandbox.ts';
+import { anyWorkspace, isStrict } from '../support/sandbox.ts';
 
 /* Tables that are applied again: what the library has decides, not what an earlier run has planned or believed. */
 
@@ -78,7 +78,7 @@ describe.each(['not written', 'unknown'])('a cell whose outcome is %s after an i
     async (_, { disturb, third }) => {
       const table = await createEditedTable();
       const { uids, path, edited } = table;
-      const stopped = await stopAfter(1, 'PATCH', ['apply', path, '--yes']);
+      const stopped = await stopAfter(1, 'PATCH', ['apply', path, ...anyWorkspace, '--yes']);
       expect(stopped).toMatchObject({ code: 11, stderr: expect.stringContaining('stopped after 1 of 4') });
       if (state === 'unknown') forgetOutcomes();
       const names = await namesOf(uids);
@@ -145,7 +145,7 @@ describe('a table that is applied again after an interrupted apply, which has be
     const exported = await run(['export', ...args], later(10));
     expect(exported.code, exported.stderr).toBe(0);
     editCells(path, [rows[1] as number, 'name', 'edited later']);
-    expect((await run(['apply', path, '--yes'], later(20))).code).toBe(0);
+    expect((await run(['apply', path, ...anyWorkspace, '--yes'], later(20))).code).toBe(0);
     expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
     await colleague('update', written, '--name', 'edited 0');
     expect(await apply(path)).toMatchObject({ code: 0, outcomes: [] });
@@ -164,7 +164,7 @@ describe('a table that is applied again after an interrupted apply, which has be
       editCells(path, [row, 'tags', `${tag} wrong`]);
       if (which === 'was refused') await applyOnly(uid, path, 422);
       else {
-        await stopAfter(0, 'PATCH', ['apply', path, '--yes']);
+        await stopAfter(0, 'PATCH', ['apply', path, ...anyWorkspace, '--yes']);
         forgetOutcomes();
         await colleague('update', uid, '--name', 'of a colleague');
       }
@@ -297,7 +297,7 @@ describe('two people edit copies of one export', () => {
 describe('undo names every item that it leaves', () => {
   it('undo of a merged apply reverts what the interrupted one wrote, even if the second write was refused', async () => {
     const { uids, path, rows } = await createEditedTable();
-    await stopAfter(1, 'PATCH', ['apply', path, '--yes']);
+    await stopAfter(1, 'PATCH', ['apply', path, ...anyWorkspace, '--yes']);
     const at = (await namesOf(uids)).findIndex((name) => name.startsWith('edited'));
     const written = uids[at] as string;
     editCells(path, [rows[at] as number, 'name', 'edited again']);

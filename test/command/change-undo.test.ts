@@ -200,11 +200,11 @@ describe('the cost that is told before a change', () => {
     const uids = await create(5);
     const path = await exportTag(word);
     editCells(path, ...uids.map((_, at) => [at + 1, 'name', `edited ${at}`] as const));
-    expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
+    expect((await run(['apply', path, ...anyWorkspace, '--dry-run'])).stderr).toContain(
       '5 cells to change in 5 assets; about 10 requests, after 5 to read\n',
     );
     showLimit();
-    expect((await run(['apply', path, '--dry-run'])).stderr).toContain(
+    expect((await run(['apply', path, ...anyWorkspace, '--dry-run'])).stderr).toContain(
       'about 10 requests, about 1 h at 10 requests per hour, after 5 to read\n',
     );
   });
@@ -236,7 +236,7 @@ describe('the cost that is told before a change', () => {
     const path = await exportTag(word);
     const [column, text] = await edit(path);
     editCells(path, ...uids.map((_uid, at) => [at + 1, column, text] as const));
-    for (const args of [['apply', path], ['undo']]) {
+    for (const args of [['apply', path, ...anyWorkspace], ['undo']]) {
       const atQuestion = async () => {
         setup.proxy.requests.length = 0;
       };

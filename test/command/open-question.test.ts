@@ -35,7 +35,7 @@ it.each(Object.entries(clocks))(
   async (_, passed) => {
     const { uids, path } = await createTable('description', 'of the table');
     const meanwhile = () => colleague('update', uids[0], '--description', 'of a colleague');
-    const applied = await answerAfter(meanwhile, ['apply', path], passed);
+    const applied = await answerAfter(meanwhile, ['apply', path, ...anyWorkspace], passed);
     expect([applied.code, applied.stderr]).toEqual([11, expect.stringContaining('changed meanwhile')]);
     expect(await Promise.all(uids.map(async (uid) => (await get(uid)).description))).toEqual([
       'of a colleague',
@@ -62,7 +62,9 @@ describe('tags that a colleague sets while a question is open', () => {
 
   it('survive apply, and its undo', async () => {
     const { uids, path } = await createTable('tags', 'mine', 1);
-    expect(await answerAfter(() => colleague('tag', uids[0], '--add', 'colleague'), ['apply', path])).toMatchObject({
+    expect(
+      await answerAfter(() => colleague('tag', uids[0], '--add', 'colleague'), ['apply', path, ...anyWorkspace]),
+    ).toMatchObject({
       code: 0,
     });
     expect(await tagsOf(uids[0])).toEqual(['colleague', 'mine']);
@@ -72,7 +74,7 @@ describe('tags that a colleague sets while a question is open', () => {
 
   it('are a conflict if the same table is applied again', async () => {
     const { uids, path } = await createTable('tags', 'mine', 1);
-    await answerAfter(() => colleague('tag', uids[0], '--add', 'colleague'), ['apply', path]);
+    await answerAfter(() => colleague('tag', uids[0], '--add', 'colleague'), ['apply', path, ...anyWorkspace]);
     expect(await apply(path)).toMatchObject({ code: 11, outcomes: [[2, 'tags', 'conflict']] });
     expect(await tagsOf(uids[0])).toEqual(['colleague', 'mine']);
     expect((await apply(path, '--mine')).code).toBe(0);
@@ -82,7 +84,7 @@ describe('tags that a colleague sets while a question is open', () => {
 
   it('are a conflict if the table is edited and applied again after an undo that kept them', async () => {
     const { uids, path } = await createTable('tags', 'mine', 1);
-    await run(['apply', path, '--yes']);
+    await run(['apply', path, ...anyWorkspace, '--yes']);
     await colleague('tag', uids[0], '--add', 'colleague');
     expect((await run(['undo', '--yes'])).code).toBe(0);
     editCells(path, [1, 'tags', 'other']);
@@ -124,7 +126,7 @@ describe.skipIf(isStrict)('a folder that is renamed while a question is open, wi
       'apply',
       async () => {
         const { uids, path } = await createTable('folder', `/${`open-${counter + 1}`} target`);
-        return { uids, args: ['apply', path] };
+        return { uids, args: ['apply', path, ...anyWorkspace] };
       },
     ],
     ['mv', async () => ({ uids: await create(2), args: ['mv', '--tag', word, `/${word} target`] })],

@@ -26,6 +26,9 @@ afterAll(() => sandbox.end());
 
 const runMediactl = (args: string[], options?: CliOptions) => cli.run(args, options);
 
+/** Returns an id for what is handed out: a name, or a uid where the service does not show whose an asset is. */
+const idOf = (name: string) => forSandboxMode({ normal: name, strict: uids[name] as string });
+
 describe('assets ls', () => {
   const shortUid = (name: string) => (uids[name] as string).slice(0, 8);
 
@@ -216,9 +219,9 @@ describe('assets wait', () => {
 
 describe('assets player-data', () => {
   it('assets player-data masks the playback token unless --show-token is given', async () => {
-    const masked = await cli.json(['assets', 'player-data', 'clip.mp4']);
+    const masked = await cli.json(['assets', 'player-data', idOf('clip.mp4')]);
     expect(masked.playback_token).toMatch(/^.{4}…..{3}$/);
-    const unmasked = await cli.json(['assets', 'player-data', 'clip.mp4', '--show-token']);
+    const unmasked = await cli.json(['assets', 'player-data', idOf('clip.mp4'), '--show-token']);
     expect(unmasked.playback_token.length).toBeGreaterThan(60);
     expect(unmasked.items[0].asset.uid).toBe(uids['clip.mp4']);
   });
@@ -227,10 +230,10 @@ describe('assets player-data', () => {
 describe('play', () => {
   it('play --url prints a working HLS URL, or with --stream file the URL of the video file', async () => {
     const playUrl = async (...args: string[]) =>
-      (await runMediactl(['play', 'clip.mp4', '--url', ...args])).stdout.trim();
+      (await runMediactl(['play', idOf('clip.mp4'), '--url', ...args])).stdout.trim();
     expect(await (await fetch(await playUrl())).text()).toMatch(/^#EXTM3U/);
     expect((await fetch(await playUrl('--stream', 'file'))).headers.get('content-type')).toBe('video/mp4');
-    expect((await fetch((await runMediactl(['play', 'tone.mp3', '--url'])).stdout.trim())).status).toBe(200);
+    expect((await fetch((await runMediactl(['play', idOf('tone.mp3'), '--url'])).stdout.trim())).status).toBe(200);
   });
 
   it('share of several assets prints a URL of each, one a line, in the order of the ids or of stdin', async () => {
@@ -259,7 +262,7 @@ describe('play', () => {
   });
 
   it('play prints URLs, chapters and the expiry time', async () => {
-    const { stdout } = await runMediactl(['play', 'clip.mp4'], {
+    const { stdout } = await runMediactl(['play', idOf('clip.mp4')], {
       tty: true,
       columns: 300,
       environment: { NO_COLOR: '1' },
@@ -270,11 +273,11 @@ describe('play', () => {
   });
 
   it('play --json prints the playback info as the service returned it', async () => {
-    expect(await cli.json(['play', 'clip.mp4'])).toMatchObject({ type: 'video', blocked: false });
+    expect(await cli.json(['play', idOf('clip.mp4')])).toMatchObject({ type: 'video', blocked: false });
   });
 
   it('play --probe fetches the playlists, the init segment and the first segment', async () => {
-    const report = await cli.json(['play', 'clip.mp4', '--probe']);
+    const report = await cli.json(['play', idOf('clip.mp4'), '--probe']);
     expect(report.playable).toBe(true);
     expect(report.steps.map(({ step }: { step: string }) => step)).toEqual([
       'master_playlist',
@@ -282,7 +285,7 @@ describe('play', () => {
       'init_segment',
       'first_segment',
     ]);
-    expect((await cli.json(['play', 'still.jpg', '--probe'])).steps).toMatchObject([{ step: 'file', ok: true }]);
+    expect((await cli.json(['play', idOf('still.jpg'), '--probe'])).steps).toMatchObject([{ step: 'file', ok: true }]);
   });
 
   it.each([

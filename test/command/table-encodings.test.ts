@@ -7,6 +7,7 @@ import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 import { errorOf } from '../support/errors.ts';
 import { writeRandomFile } from '../support/files.ts';
 import { rawHttp } from '../support/raw-http.ts';
+import { anyWorkspace } from '../support/sandbox.ts';
 
 const { setup } = setUpCli();
 const { createUploadOfSize } = rawHttp(() => setup.sandbox);
@@ -31,7 +32,7 @@ const encodeFile = (path: string, encoding: string) => {
   writeFileSync(path, iconv.encode(encoding === 'macintosh' ? text.replaceAll('€', '¤') : text, encoding));
 };
 const apply = async (...args: string[]) => {
-  const result = await setup.cli.run(['apply', '--json', '--dry-run', ...args]);
+  const result = await setup.cli.run(['apply', '--json', '--dry-run', ...anyWorkspace, ...args]);
   const planned = () => JSON.parse(result.stdout).map((each: { line: number; column: string }) => Object.values(each));
   return { ...result, planned };
 };

@@ -7,7 +7,7 @@ import { Cli, type CliOptions } from './cli.ts';
 import { parseStrictCsv, writeCsv } from './csv.ts';
 import { type Fault, FaultProxy, type ProxiedRequest, respondWith } from './fault-proxy.ts';
 import { rawHttp } from './raw-http.ts';
-import { startSandbox, type TestSandbox } from './sandbox.ts';
+import { anyWorkspace, startSandbox, type TestSandbox } from './sandbox.ts';
 import { changeState } from './state-database.ts';
 
 type ChangeSetup = {
@@ -128,7 +128,7 @@ export function setUpChanges() {
     return pathOf(file);
   };
   const apply = async (path: string, ...options: string[]) => {
-    const result = await run(['apply', path, '--json', '--yes', ...options]);
+    const result = await run(['apply', path, ...anyWorkspace, '--json', '--yes', ...options]);
     const changes: Record<string, unknown>[] = JSON.parse(result.stdout || '[]');
     return { ...result, changes, outcomes: changes.map(({ line, column, outcome }) => [line, column, outcome]) };
   };

@@ -48,8 +48,10 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
   // A listed record is enough if it shows all columns.
   const isComplete = (asset: AssetRecord) =>
     Object.values(sheetValuesOf(asset, { pathOf: (uid) => uid })).every((value) => value !== undefined);
-  const read = await fetchAssets(deps.assets, uids, { isComplete, signal: options.signal }, async (asset) => {
+  const listed = new Set<string>();
+  const read = await fetchAssets(deps.assets, uids, { isComplete, signal: options.signal }, async (asset, isListed) => {
     const row = edited.get(normalizeUid(asset.uid));
+    if (isListed) listed.add(asset.uid);
     if (row) await compare(row, byUid(asset.uid, asset));
   });
   plan.readCount = read.requestCount;
@@ -74,17 +76,18 @@ export async function planApply(deps: ApplyDeps, table: Table, options: ApplyOpt
     if (item) plan.items.push(item);
   }
   plan.changes.sort((one, other) => one.line - other.line);
-  await leaveOthers(deps, plan);
+  await leaveOthers(deps, plan, listed);
   return plan;
 }
 
 const isElsewhere = 'it is in another workspace';
 
-/** Leaves out the assets of other workspaces, of those that the table and the list say nothing of. */
-async function leaveOthers(deps: ApplyDeps, plan: ApplyPlan): Promise<void> {
-  if (plan.unknown.length === 0) return;
-  const { unknown, others } = await deps.classify(plan.unknown);
-  plan.unknown = unknown;
+/** Reads the assets of which neither the table nor the list shows the workspace, and leaves out those of other ones. */
+async function leaveOthers(deps: ApplyDeps, plan: ApplyPlan, listed: ReadonlySet<string>): Promise<void> {
+  const toRead = plan.unknown.filter(({ uid }) => listed.has(uid));
+  if (toRead.length === 0) return;
+  const { unknown, others } = await deps.classify(toRead);
+  plan.unknown = [...plan.unknown.filter(({ uid }) => !listed.has(uid)), ...unknown];
   const uids = new Set(others.map(({ uid }) => uid));
   plan.items = plan.items.filter(({ uid }) => !uids.has(uid));
   plan.changes = plan.changes.map((change): SheetChange => {

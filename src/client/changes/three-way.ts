@@ -55,7 +55,7 @@ export async function fetchAssets(
   assets: AssetsApi,
   uids: readonly string[],
   { isComplete, signal }: { isComplete: (asset: AssetRecord) => boolean; signal: AbortSignal },
-  onAsset: (asset: AssetRecord) => void | Promise<void>,
+  onAsset: (asset: AssetRecord, isListed: boolean) => void | Promise<void>,
 ): Promise<{ failures: Map<string, CodedError>; requestCount: number }> {
   const wanted = new Map(uids.map((uid) => [normalizeUid(uid), uid]));
   let requestCount = 0;
@@ -66,13 +66,14 @@ export async function fetchAssets(
     };
     for await (const page of assets.list({}, { onTotal })) {
       requestCount++;
-      for (const asset of page) if (isComplete(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset);
+      for (const asset of page)
+        if (isComplete(asset) && wanted.delete(normalizeUid(asset.uid))) await onAsset(asset, true);
       if (--pagesLeft >= wanted.size) break;
     }
   }
   const fetchOne = async (uid: string) => {
     const asset = await assets.get(uid).catch(ignoreNotFound);
-    if (asset) await onAsset(asset);
+    if (asset) await onAsset(asset, false);
   };
   requestCount += wanted.size;
   const failures = new Map<string, CodedError>();

@@ -98,11 +98,7 @@ async function* runUpload(
   parts.track(ended);
   try {
     // Read by hand, since a loop that its caller leaves would wait for the uploads before it stops them.
-    for (;;) {
-      const { done, value: outcomes } = await run.outcomes.next();
-      if (done) break;
-      yield* outcomes;
-    }
+    for (let next = await run.outcomes.next(); !next.done; next = await run.outcomes.next()) yield* next.value;
     for (const { path: failed, error } of chooser.failures) yield createOutcome(fileAt(failed), { error });
     for (const message of [...chooser.warnings, ...chooser.unusedFilters])
       parts.notify(call)({ kind: 'warning', message });

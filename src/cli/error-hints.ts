@@ -169,8 +169,6 @@ const hints: { readonly [Cause in ErrorCode | Subcode]?: string } = {
 const setFieldName = (key: string, name = 'NAME', choice = '') =>
   `mediactl config set field_names.${key} ${quoteForShell(name)}${choice}${key === 'embed_enabled' ? `, or ${quoteForShell(`!${name}`)} if true means that every site may embed` : ''}`;
 
-const pipeUrl = 'curl -L URL | mediactl upload - --name NAME';
-
 const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string } = {
   accept_rendition: () => 'mediactl download ID --accept-rendition, if a rendition will do',
   check_base_url: () => 'mediactl auth status, to check the base URL; check any proxy too',
@@ -187,7 +185,7 @@ const remedies: { [Name in keyof Remedies]: (...args: Remedies[Name]) => string 
     name === undefined
       ? 'save it as UTF-8 (in Excel: "CSV UTF-8"), or name its encoding, such as --encoding windows-1250'
       : `--encoding ${[name, ...others].join(', or ')}`,
-  pipe_download: () => pipeUrl,
+  pipe_download: () => 'curl -L URL | mediactl upload - --name NAME',
   pipe_remote: (remote) => `rclone cat ${quoteForShell(remote)} | mediactl upload - --name NAME`,
   rename_folder: (path) => `mediactl rename ${quoteForShell(path)} NAME, to rename it`,
   resume_upload: (id, how) => (resumeSteps[how] ?? resumeSteps.by_id)(`mediactl uploads resume ${id}`),

@@ -5,8 +5,8 @@ import type { Context } from '../context.ts';
 /** Maximum time for an opener to fail: it may try several programs. One that still runs then has opened the URL. */
 const openerTimeoutMs = 4_000;
 
-/** Opens a URL with the desktop's default program. Returns false if the program failed to start. */
-export async function openWithDefault({ clock, signal, terminal }: Context, target: URL): Promise<boolean> {
+/** Opens a URL with the desktop's default program. Warns if the program failed to start. */
+export async function openWithDefault({ clock, signal, terminal }: Context, target: URL): Promise<void> {
   const { default: open } = await import('open');
   const child = await open(target.href);
   const exited = once(child, 'exit').then(
@@ -18,5 +18,4 @@ export async function openWithDefault({ clock, signal, terminal }: Context, targ
     throw error;
   });
   if (failure) terminal.warn(`no program can open it (${failure}); open it yourself`);
-  return failure === undefined;
 }

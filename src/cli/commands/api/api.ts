@@ -108,8 +108,7 @@ async function inputBody(context: Context, input: string): Promise<ApiRequest['b
 /** Returns the items of all pages. `offset` and `limit` in the path's query string select the items. */
 async function fetchAllPages(context: Context, call: ApiRequest): Promise<Result> {
   if (call.method !== 'GET') throw usageError('--paginate works only with GET');
-  const { transport } = await context.api();
-  const { names } = await context.account();
+  const { transport, names } = await context.api();
   const url = new URL(call.url, transport.baseUrl);
   const number = (name: string) => {
     const text = url.searchParams.get(name);

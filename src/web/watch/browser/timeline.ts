@@ -1,7 +1,7 @@
 import { formatClockTime } from '../../../shared/figures.ts';
 import type { PlayerSetup } from '../setup.ts';
 import type { PlaybackController } from './playback-controller.ts';
-import { SeekPreview } from './seek-preview.ts';
+import { createSeekPreview, type SeekPreview } from './seek-preview.ts';
 import { showWaveform } from './waveform.ts';
 
 /** Seek bar of the watch page. It is a slider for mouse and touch, and by `handleKeys` for the keyboard. */
@@ -23,7 +23,7 @@ export class Timeline {
     this.#playback = playback;
     this.#element = element;
     this.#setup = setup;
-    this.#bubble = new SeekPreview(this.#part('.bubble'), setup);
+    this.#bubble = createSeekPreview(this.#part('.bubble'), setup);
     this.#showPlayed = setup.waveform && showWaveform(element, setup.waveform.url);
     for (const event of ['durationchange', 'loadedmetadata', 'emptied'])
       media.addEventListener(event, () => this.#updateDuration());

@@ -43,7 +43,8 @@ type ReceiverOptions = {
 /** Receives uploads. The size of a session's file is its offset, so a kill or a dropped connection loses no bytes. */
 export class Receiver {
   readonly #options: ReceiverOptions;
-  readonly #digests = new DigestCache();
+  /** Checksums of the sessions in progress. After a restart, they are recomputed from disk. */
+  readonly #digests = new Map<string, Digest>();
   /** Maps a session uid to its writer. Acts as a mutex, so that only one connection appends. */
   readonly #writers = new Map<string, Writer>();
   /** Uids of the sessions that have received all bytes but are not completed yet. */
@@ -102,7 +103,7 @@ export class Receiver {
     const { offset: start } = writer;
     const partial = files.partial(uid);
     const isMoved = start === total_size && (await sizeOf(partial)) === undefined;
-    const digest = await this.#digests.get(uid, start, isMoved ? files.source(asset_uid) : partial);
+    const digest = await this.#digestOf(uid, start, isMoved ? files.source(asset_uid) : partial);
     if (start < total_size) {
       const handle = await open(partial, 'a', 0o600);
       writer.incoming.setTimeout(idleTimeoutMs, () => writer.incoming.destroy());
@@ -117,6 +118,20 @@ export class Receiver {
     const checksum = checksumOf(digest);
     await this.#complete(session);
     return { offset: total_size, checksum };
+  }
+
+  /** Returns the digest of the first `offset` bytes of a session, read from the file at `path` if it is not cached. */
+  async #digestOf(sessionUid: string, offset: number, path: string): Promise<Digest> {
+    const cached = this.#digests.get(sessionUid);
+    if (cached?.offset === offset) return cached;
+    const digest: Digest = { offset: 0, blake3: await createBlake3() };
+    if (offset > 0)
+      for await (const bytes of createReadStream(path, { end: offset - 1, highWaterMark: 1024 * 1024 })) {
+        digest.blake3.update(bytes);
+        digest.offset += bytes.length;
+      }
+    this.#digests.set(sessionUid, digest);
+    return digest;
   }
 
   /** Moves a fully received upload to the asset's source file. If that fails, it stays pending. */
@@ -248,29 +263,6 @@ async function createBlake3(): Promise<Blake3> {
 
 /** Incremental checksum of the first `offset` bytes of an upload session's file. */
 type Digest = { offset: number; blake3: Blake3; checksum?: string };
-
-/** Caches the checksums of sessions in progress. After a restart, they are recomputed from disk. */
-class DigestCache {
-  readonly #digests = new Map<string, Digest>();
-
-  /** Returns the digest of the first `offset` bytes of a session, read from the file at `path` if it is not cached. */
-  async get(sessionUid: string, offset: number, path: string): Promise<Digest> {
-    const cached = this.#digests.get(sessionUid);
-    if (cached?.offset === offset) return cached;
-    const digest: Digest = { offset: 0, blake3: await createBlake3() };
-    if (offset > 0)
-      for await (const bytes of createReadStream(path, { end: offset - 1, highWaterMark: 1024 * 1024 })) {
-        digest.blake3.update(bytes);
-        digest.offset += bytes.length;
-      }
-    this.#digests.set(sessionUid, digest);
-    return digest;
-  }
-
-  delete(sessionUid: string): void {
-    this.#digests.delete(sessionUid);
-  }
-}
 
 /** Returns the checksum as a hex string. Memoizes it, because a hash can be finished only once. */
 const checksumOf = (digest: Digest): string => {

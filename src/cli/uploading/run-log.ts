@@ -17,41 +17,34 @@ export const logFormatOption = () =>
   ).choices(logFormats);
 
 /** Log of a worker or a watch that runs as a service: one line on stderr per event, with time, level, worker and file. */
-export class RunLog {
-  readonly #context: Pick<Context, 'terminal' | 'clock'>;
-  readonly #format: (time: string, entry: LogEntry) => string;
+export type RunLog = ReturnType<typeof startLog>;
 
-  /**
-   * Starts the log, to which all notices, warnings and errors of the program go from now on.
-   *
-   * @param worker name of the worker; null for a watch
-   */
-  constructor(context: Pick<Context, 'terminal' | 'clock'>, worker: string | null, format: LogFormat) {
-    this.#context = context;
-    this.#format = (time, entry) => formatters[format](time, worker, entry);
-    context.terminal.log = (entry) => this.write(entry);
-  }
-
-  write(entry: LogEntry): void {
-    const { terminal, clock } = this.#context;
+/**
+ * Starts the log, to which all notices, warnings and errors of the program go from now on.
+ *
+ * @param worker name of the worker; null for a watch
+ */
+export function startLog({ terminal, clock }: Context, worker: string | null, format: LogFormat) {
+  const write = (entry: LogEntry) => {
     const time = new Date(clock.now()).toISOString();
-    terminal.emitJson(this.#format(time, terminal.redactor.redactRecord(entry)));
-  }
-
-  /** Logs the steps of an upload. The outcome of the file is logged by `outcome`. */
-  show(event: ShownEvent): void {
-    if (!('path' in event)) return;
-    const { entry } = wordsOf(event, this.#context.clock.now());
-    if (entry) this.write({ path: event.path, ...entry });
-  }
-
-  outcome(record: UploadRecord): void {
-    const { path, outcome, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, moved_to, error } = record;
-    const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, ...(moved_to && { moved_to }) };
-    const level = error ? 'error' : 'info';
-    const sent = outcome === 'uploaded' && !error ? `${uploadOutcomes.uploaded.summary}, ` : '';
-    this.write({ level, path, message: `${sent}${formatResult(record)}`, ...figures, ...(error && { error }) });
-  }
+    terminal.emitJson(formatters[format](time, worker, terminal.redactor.redactRecord(entry)));
+  };
+  terminal.log = write;
+  return {
+    /** Logs the steps of an upload. The outcome of the file is logged by `outcome`. */
+    show: (event: ShownEvent) => {
+      if (!('path' in event)) return;
+      const { entry } = wordsOf(event, clock.now());
+      if (entry) write({ path: event.path, ...entry });
+    },
+    outcome: (record: UploadRecord) => {
+      const { path, outcome, asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, moved_to, error } = record;
+      const figures = { asset_uid, size_bytes, bytes_sent, request_count, elapsed_ms, ...(moved_to && { moved_to }) };
+      const level = error ? 'error' : 'info';
+      const sent = outcome === 'uploaded' && !error ? `${uploadOutcomes.uploaded.summary}, ` : '';
+      write({ level, path, message: `${sent}${formatResult(record)}`, ...figures, ...(error && { error }) });
+    },
+  };
 }
 
 const formatters: Record<LogFormat, (time: string, worker: string | null, entry: LogEntry) => string> = {

@@ -15,7 +15,7 @@ import { hintOf, withHint } from '../../error-hints.ts';
 import { noResult } from '../../output/result.ts';
 import { createProgress, type ProgressDisplay } from '../../progress/progress.ts';
 import { parseCount, parseDuration } from '../../settings/units.ts';
-import { logFormatOption, RunLog } from '../../uploading/run-log.ts';
+import { logFormatOption, startLog } from '../../uploading/run-log.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import {
   limitRateOption,
@@ -85,7 +85,7 @@ export const parseWorkerRequest = (context: Context, flags: FlagsOf<typeof addWo
 export async function runWorker(context: Context, request: WorkerRequest) {
   const { terminal, signal } = context;
   const { address, options } = request;
-  const log = request.logFormat && new RunLog(context, options.name, request.logFormat);
+  const log = request.logFormat && startLog(context, options.name, request.logFormat);
   const roots = await Roots.open(request.roots, context.host.cwd, options.name);
   const { baseUrl } = await context.account();
   if (context.isDryRun(`upload the files queued in ${address.label} to ${baseUrl.origin}`)) return noResult;

@@ -8,7 +8,7 @@ import { escapeControls } from '../../../shared/sanitize.ts';
 import type { Context } from '../../context.ts';
 import { hintOf } from '../../error-hints.ts';
 import { createProgress } from '../../progress/progress.ts';
-import { RunLog } from '../../uploading/run-log.ts';
+import { startLog } from '../../uploading/run-log.ts';
 import { type PreparedRun, startRun } from '../../uploading/run-uploads.ts';
 import { presentRun } from '../../uploading/run-view.ts';
 import { openSources, type SourceRequest } from '../../uploading/sources.ts';
@@ -23,7 +23,7 @@ export async function watchDirectory(
 ) {
   const { terminal } = context;
   await confirmTopFolder(prepared);
-  const log = logFormat && new RunLog(context, null, logFormat);
+  const log = logFormat && startLog(context, null, logFormat);
   const { mirror, folders } = prepared.ports;
   const place = `${mirror} -> ${folders.pathOf?.(fileAt('')) ?? 'the folder'}`;
   const { rateLimiter } = (await context.api()).transport.connection;

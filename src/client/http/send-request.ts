@@ -220,13 +220,10 @@ const tooSlow = (origin: string, what: string, withinMs: number) =>
     retryable: true,
   });
 
-/** Converts header names to lower case and joins the values of repeated headers. */
+/** Joins the values of repeated headers, whose names undici has converted to lower case. */
 const normalizeHeaders = (headers: Record<string, string | string[] | undefined>): ResponseHeaders =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name.toLowerCase(),
-      Array.isArray(value) ? value.join(', ') : value,
-    ]),
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
   );
 
 /** Decoders by content coding (RFC 9110 §8.4.1). */
@@ -245,19 +242,12 @@ const decoders = new Map([
  * @returns undefined if a coding is unknown, or if the body is not encoded so, is cut or is too large
  */
 async function decodeBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer | undefined> {
-  const codings = encoding
-    .toLowerCase()
-    .split(',')
-    .map((each) => each.trim());
-  let decoded = body;
-  for (const coding of codings.reverse().filter((each) => each !== 'identity' && each !== '')) {
+  const codings = encoding.toLowerCase().match(/[^\s,]+/g) ?? [];
+  let decoded: Buffer | undefined = body;
+  for (const coding of codings.reverse()) {
+    if (coding === 'identity') continue;
     const decode = decoders.get(coding)?.();
-    if (!decode) return undefined;
-    try {
-      decoded = await decode(decoded, { maxOutputLength: maxBytes });
-    } catch {
-      return undefined;
-    }
+    decoded = decoded && (await decode?.(decoded, { maxOutputLength: maxBytes }).catch(() => undefined));
   }
   return decoded;
 }

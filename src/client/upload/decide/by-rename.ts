@@ -7,7 +7,6 @@ import { addTo } from '../../../shared/groups.ts';
 import { asText, normalizeName } from '../../../shared/json-values.ts';
 import type { KeptOutcome } from '../../../shared/upload-outcomes.ts';
 import type { Api } from '../../api/api.ts';
-import { asCodedError, ignoreNotFound } from '../../errors.ts';
 import { fileExists, isSameInode, toSlashes, tryStat } from '../../local-path.ts';
 import { digestAndClose } from '../sources/checksum.ts';
 import { type FileIdentity, fileTimesOf, matchesReceipt } from '../sources/file-identity.ts';
@@ -16,6 +15,7 @@ import type { Receipt } from '../store/receipt-row.ts';
 import { keep } from './by-receipt.ts';
 import { type Decision, type LocalRecord, sendNew } from './decision.ts';
 import type { MatcherDeps, Subject } from './matcher.ts';
+import { ifReadable } from './metadata.ts';
 import { isBelow } from './missing-files.ts';
 import { DiskCheck, isOriginalByTimes, type RenamedFile } from './rename-disk.ts';
 import { FolderPlan } from './rename-folders.ts';
@@ -325,10 +325,6 @@ function toLocalFile(file: UploadFile): LocalFile | undefined {
   if (realPath === undefined || sizeBytes === undefined || stream || !isAbsolute(realPath)) return undefined;
   return { file, realPath, identity: { sizeBytes, mtimeNs, ctimeNs } };
 }
-
-/** Returns false if the asset does not exist, and `unreadable` if the key may not read it. */
-const ifReadable = (thrown: unknown) =>
-  asCodedError(thrown).kind === 'forbidden' ? ('unreadable' as const) : ignoreNotFound(thrown);
 
 const isFolderOf = ({ folder }: Receipt, uid: string | undefined | null) =>
   uid !== null && isSameUid(folder, uid ?? '');

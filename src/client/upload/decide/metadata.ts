@@ -42,9 +42,9 @@ export async function withMetadata(
   if (Object.keys(wanted).length === 0) return decision;
   const isOwn = outcome === 'skipped' || outcome === 'moved';
   const { assetUid } = receipt;
-  const record = decision.record ?? (await fetchRecord(api, assetUid));
+  const record = decision.record ?? (await api.assets.get(assetUid).catch(ifReadable));
   if (!record && isOwn) return { ...sendNew, records: [{ record: 'forgotten', assetUid }] };
-  if (!record || record === 'refused') return { ...decision, unwritten: wanted };
+  if (!record || record === 'unreadable') return { ...decision, unwritten: wanted };
   const { fields: changed, addedTags, unwritten } = compare(api, record, wanted);
   if (!isOwn) {
     const isMissing = (field: Field) =>
@@ -76,15 +76,9 @@ function withoutFileName({ change, ...decision }: KeepDecision): KeepDecision {
   return { ...decision, outcome: decision.folderMoves ? decision.outcome : 'skipped' };
 }
 
-/** Returns a record; `refused` if the key may not read it. */
-async function fetchRecord(api: Api, uid: string): Promise<AssetRecord | 'refused' | undefined> {
-  try {
-    return await api.assets.get(uid).catch(ignoreNotFound);
-  } catch (thrown) {
-    if (asCodedError(thrown).kind !== 'forbidden') throw thrown;
-    return 'refused';
-  }
-}
+/** Returns false if the asset does not exist, and `unreadable` if the key may not read it. */
+export const ifReadable = (thrown: unknown) =>
+  asCodedError(thrown).kind === 'forbidden' ? ('unreadable' as const) : ignoreNotFound(thrown);
 
 /** Returns what is to be written of the wanted metadata, and what cannot be. */
 function compare(

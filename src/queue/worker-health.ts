@@ -34,8 +34,6 @@ export class WorkerHealth {
   readonly #checkIntervalMs: number;
   /** Aborts when the worker pauses; replaced when it continues. */
   #active = new AbortController();
-  /** Reason of the current pause. */
-  #pauseReason: CodedError | undefined;
   /** Number of consecutive failures, and their common code. */
   #failureStreak = { cause: '', count: 0 };
   /** Why the worker processes no files at present, if so. */
@@ -53,7 +51,6 @@ export class WorkerHealth {
   async waitUntilHealthy(signal: AbortSignal): Promise<AbortSignal> {
     const { clock } = this.#deps;
     await withGrace(this.#waitWhileUnhealthy(signal), { clock, signal }).catch(() => {}); // stopped
-    this.#pauseReason = undefined;
     this.pausedBy = undefined;
     this.#failureStreak.count = 0;
     this.#active = new AbortController();
@@ -63,9 +60,10 @@ export class WorkerHealth {
   async #waitWhileUnhealthy(signal: AbortSignal): Promise<void> {
     const { warn, clock } = this.#deps;
     let warned: string | undefined;
+    let reason = this.pausedBy;
     const isHealthy = async () => {
-      const problem = this.#pauseReason ?? (await this.#check());
-      this.#pauseReason = undefined;
+      const problem = reason ?? (await this.#check());
+      reason = undefined;
       this.pausedBy = problem;
       if (!problem) return true;
       const { message } = problem;
@@ -100,7 +98,6 @@ export class WorkerHealth {
 
   /** Pauses the worker, which requeues its jobs and fetches no others until a self-check succeeds. */
   pause(reason: CodedError): void {
-    this.#pauseReason ??= reason;
     this.pausedBy ??= reason;
     this.#active.abort(pausedError);
   }

@@ -62,7 +62,7 @@ type UndoRow = { seq: number; id: string; undoOf: string; isComplete: number };
 /** Returns the outcome of a write that the library shows; undefined if it shows neither the new nor the old values. */
 export type OutcomeOf = (item: StoredItem) => 'done' | 'pending' | undefined;
 
-type CreateOptions = { markedCount?: number; left?: readonly LeftItem[]; outcomeOf?: OutcomeOf | undefined };
+export type CreateOptions = { markedCount?: number; left?: readonly LeftItem[]; outcomeOf?: OutcomeOf | undefined };
 
 /** A write of an apply, or of its undo. */
 export type SourceWrite = { item: StoredItem; isUndo: boolean } & Pick<StoredChange, 'folderPaths'>;

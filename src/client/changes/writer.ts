@@ -23,6 +23,7 @@ import {
   type ChangeHistory,
   type ChangeLog,
   type ChangePlan,
+  type CreateOptions,
   type LeftItem,
   noHistory,
   type OutcomeOf,
@@ -344,11 +345,7 @@ export class LibraryWriter {
   }
 
   /** Saves a change. If the history cannot be written, it is made all the same. */
-  async #save(
-    plan: ChangePlan,
-    items: readonly ChangeItem[],
-    details: { left: readonly LeftItem[] | undefined; markedCount: number; outcomeOf: OutcomeOf | undefined },
-  ) {
+  async #save(plan: ChangePlan, items: readonly ChangeItem[], details: CreateOptions) {
     const { library, clock, history, keepsHistory, onNotice } = this.#deps;
     if (keepsHistory)
       try {

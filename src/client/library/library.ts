@@ -25,13 +25,7 @@ export type TurnRequest = {
 /** A mutex that is held until `release` is called, which does nothing when it is called again. */
 export type Turn = { release(): void /** True if the resource may have changed meanwhile. */; hasWaited: boolean };
 
-export type LibraryDeps = {
-  api: Api;
-  /** Ends the command or the call. */
-  signal: AbortSignal;
-  workspaceInUse: WorkspaceInUse;
-  /** Waits for a mutex. @throws CodedError `locked` (exit 6) if another process holds it for too long */
-  takeTurn(turn: TurnRequest): Promise<Turn>;
+type LibraryDeps = Pick<Library, 'api' | 'signal' | 'workspaceInUse' | 'takeTurn'> & {
   /** Drops what is cached of the folders outside of this process. @param createdCount number of folders created */
   onFoldersChanged(createdCount: number): Promise<void>;
 };
@@ -39,10 +33,12 @@ export type LibraryDeps = {
 /** A library as one command or call sees it: the service, the workspace in use, and its folders. */
 export class Library {
   readonly api: Api;
+  /** Ends the command or the call. */
   readonly signal: AbortSignal;
   readonly workspaceInUse: WorkspaceInUse;
   readonly folderReader: FolderReader;
-  readonly takeTurn: LibraryDeps['takeTurn'];
+  /** Waits for a mutex. @throws CodedError `locked` (exit 6) if another process holds it for too long */
+  readonly takeTurn: (turn: TurnRequest) => Promise<Turn>;
   readonly #onFoldersChanged: LibraryDeps['onFoldersChanged'];
   #folders: Promise<FetchedTree> | undefined;
   #fetched: FetchedTree | undefined;

@@ -94,8 +94,10 @@ class FolderComparison {
   /** @param folder uid, or empty for the top level */
   async compare(folder: string, files: readonly UploadFile[]): Promise<void> {
     const downloads = new Map<UploadFile, DownloadedFile>();
+    const { receipts, api } = this.#deps;
+    const { origin } = api.transport.baseUrl;
     for (const file of files) {
-      const downloaded = file.stream ? undefined : await this.#findDownloaded(file);
+      const downloaded = file.stream ? undefined : await receipts?.findDownloaded(origin, file.realPath ?? '');
       if (downloaded) downloads.set(file, downloaded);
     }
     const names = files.map((file) => this.#namesOf(file));
@@ -113,11 +115,6 @@ class FolderComparison {
       const decision = await this.#pair(compared, candidates);
       if (decision) this.found.set(file, decision);
     }
-  }
-
-  async #findDownloaded(file: UploadFile): Promise<DownloadedFile | undefined> {
-    const { origin } = this.#deps.api.transport.baseUrl;
-    return this.#deps.receipts?.findDownloaded(origin, keyPathOf(file) ?? '');
   }
 
   #digestOf(file: UploadFile, downloaded: DownloadedFile | undefined): ComparedFile['digest'] {

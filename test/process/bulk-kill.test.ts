@@ -5,6 +5,7 @@ import { markedTogether } from '../../src/client/changes/carry-out.ts';
 import { setUpBulk } from '../support/bulk-setup.ts';
 import { parseStrictCsv, writeCsv } from '../support/csv.ts';
 import { Random } from '../support/random.ts';
+import { anyWorkspace } from '../support/sandbox.ts';
 import { databaseFile, queryState } from '../support/state-database.ts';
 import { SyncedState } from '../support/synced-state.ts';
 
@@ -18,9 +19,9 @@ it('undo restores the first value of a cell that was edited again after an inter
   const writeNames = (word: string) =>
     writeCsv(table, [header, ...rows.slice(0, 40).map((row) => row.with(1, `${word} ${row[0]}`))]);
   writeNames('first');
-  await runKilled({ write: 20 }, 'apply', table, '--yes');
+  await runKilled({ write: 20 }, 'apply', table, ...anyWorkspace, '--yes');
   writeNames('second');
-  expect(await run('apply', table, '--yes')).toMatchObject({ code: 0 });
+  expect(await run('apply', table, ...anyWorkspace, '--yes')).toMatchObject({ code: 0 });
   expect([...readStore().values()].filter(({ name }) => name.startsWith('second')).length).toBe(40);
   expect(await run('undo', '--yes')).toMatchObject({ code: 0 });
   expect(readStore()).toEqual(before);
@@ -31,7 +32,10 @@ it('apply of two processes at once ends with the values of the table', async () 
   await run('export', '-o', table);
   const [header = [], ...rows] = parseStrictCsv(readFileSync(table, 'utf8'));
   writeCsv(table, [header, ...rows.slice(0, 50).map((row) => row.with(1, `both ${row[0]}`))]);
-  const both = await Promise.all([run('apply', table, '--yes'), run('apply', table, '--yes')]);
+  const both = await Promise.all([
+    run('apply', table, ...anyWorkspace, '--yes'),
+    run('apply', table, ...anyWorkspace, '--yes'),
+  ]);
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
   const found = [...readStore().values()].filter(({ uid, name }) => name === `both ${uid}`);
   expect(found.length).toBe(50);
@@ -40,7 +44,7 @@ it('apply of two processes at once ends with the values of the table', async () 
 // In the first and in the second block of items that are marked together.
 it.each([4, markedTogether + 4])(
   'undo after a power loss at write %i takes back what was written until then',
-  { tags: 'strace' },
+  { tags: ['strace', 'undocumented-fields'] },
   async (write) => {
     const before = readStore();
     setup.traceFile = join(setup.home, 'trace');

@@ -188,7 +188,7 @@ const maskVaryingValues = (line: string) =>
     .replace(/retrying in [\d:]+s?/, 'retrying in 29:59')
     .replace(/[0-9a-f]{16}/, '0123456789abcdef');
 
-describe('captures', { tags: 'script' }, () => {
+describe('captures', { tags: ['script', 'undocumented-fields'] }, () => {
   for (const [name, { commandFor }] of Object.entries(scenes))
     for (const columns of widths)
       it(`the scene "${name}" on a terminal of ${columns} columns matches its capture`, async () => {

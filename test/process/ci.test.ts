@@ -459,7 +459,9 @@ describe('CI steps', () => {
     expect(sentBytes()).toBeLessThan(size + 2 * chunk);
   });
 
-  it('the GitLab example uploads a file and keeps its state in the cached folder', async () => {
+  it('the GitLab example uploads a file and keeps its state in the cached folder', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const { variables, script, cache } = parse(readFileSync(join(root, 'examples/gitlab-ci.yml'), 'utf8')).upload;
     const project = temporaryFolder();
     mkdirSync(join(project, 'renders'));

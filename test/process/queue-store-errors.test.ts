@@ -264,7 +264,9 @@ describe('queue', { tags: 'redis-server' }, () => {
     await replica.end();
   });
 
-  it('a worker restores lost results of its uploads after a data loss, except those of deleted assets', async () => {
+  it('a worker restores lost results of its uploads after a data loss, except those of deleted assets', {
+    tags: 'undocumented-fields',
+  }, async () => {
     const redisWithoutAof = await startRedis(['--appendonly', 'no']);
     const queue = uniqueQueueUrl(redisWithoutAof.address);
     const workerCli = new Cli(account());

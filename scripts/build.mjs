@@ -196,8 +196,8 @@ function foreignNotices(folder, inputs) {
 }
 
 rmSync(outdir, { recursive: true, force: true });
-const program = await buildProgram(node);
-const built = [...program, ...(await Promise.all([node, browser].map((options) => build(options))))];
+const [program, ...others] = await Promise.all([buildProgram(node), build(node), build(browser)]);
+const built = [...program, ...others];
 // zod is for the sandbox and the generator; it would slow down every start of the tool.
 for (const { metafile } of program)
   if (Object.keys(metafile.inputs).some((path) => path.startsWith('node_modules/zod/')))

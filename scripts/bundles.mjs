@@ -85,7 +85,7 @@ const crossing = (own, fileOf, names) => ({
     onResolve({ filter: /./ }, async ({ path, pluginData, ...importing }) => {
       if (pluginData === resolved || importing.kind === 'entry-point') return undefined;
       if (path.startsWith('given:'))
-        return { path: `${path} to others`, namespace: 'given', pluginData: path.slice(6) };
+        return { path: `${path} to others`, namespace: 'given', pluginData: path.slice('given:'.length) };
       if (path.startsWith('taken:')) return { path: path.slice('taken:'.length), external: true };
       const found = await resolve(path, { ...importing, pluginData: resolved });
       const key = relative('.', found.path).replaceAll(sep, '/');

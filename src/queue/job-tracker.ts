@@ -90,7 +90,8 @@ export class JobTracker {
     const { store } = this.#client;
     for (const { name } of await this.#client.queues()) {
       for (let count = 1; count > 0; ) {
-        const { events, position, hasGap } = await store.readEvents(name, this.#positions.get(name) ?? '0'); // '0': all of a new root
+        const from = this.#positions.get(name) ?? '0'; // all events of a new root are new
+        const { events, position, hasGap } = await store.readEvents(name, from);
         this.#positions.set(name, position);
         this.#hasLostEvents ||= hasGap;
         count = events.length;

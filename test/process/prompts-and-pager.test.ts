@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { assetUid, createLibrary } from '../support/fake-library.ts';
@@ -240,13 +240,15 @@ describe('pager', { tags: 'script' }, () => {
         : { status: 429, body: { error: {} }, headers: { 'retry-after': '300' } },
     );
     const screen = runWithPager(['ls', '--all', '--jsonl'], {
-      PAGER: 'head -3; echo left',
+      PAGER: 'head -3; echo left $$',
       MEDIACTL_BASE_URL: service.url,
     });
-    await screen.waitForText(/^left$/m);
-    // The pager may still be ending, and until then Ctrl-C is for the pager.
-    const ctrlC = setInterval(() => screen.type('\u0003'), 500);
-    expect(await screen.exited.finally(() => clearInterval(ctrlC))).toBe(130);
+    await screen.waitForText(/^left \d+$/m);
+    const pid = Number(/^left (\d+)$/m.exec(screen.lines.join('\n'))?.[1]);
+    // Until mediactl has collected the pager's process, Ctrl-C is for the pager.
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
+    screen.type('\u0003'); // Ctrl-C
+    expect(await screen.exited).toBe(130);
   });
 });
 

@@ -59,18 +59,24 @@ export class Keychain {
   }
 
   /** Looks for an entry that does not exist, which needs no unlocked keychain. @returns undefined if that works */
-  probe(): Promise<KeychainFailure | undefined> {
-    const asked = this.#call('doctor', { action: 'read' });
-    return asked.then(() => undefined).catch((error) => this.#toFailure(error));
+  async probe(): Promise<KeychainFailure | undefined> {
+    try {
+      await this.#call('doctor', { action: 'read' });
+      return undefined;
+    } catch (error) {
+      return this.#toFailure(error);
+    }
   }
 
   /** Stores a key. @returns why it could not, or undefined once it is stored */
-  store(profile: string, key: string): Promise<KeychainFailure | undefined> {
-    const written = this.#call(profile, { action: 'write', key }).then((stored) => {
+  async store(profile: string, key: string): Promise<KeychainFailure | undefined> {
+    try {
+      const stored = await this.#call(profile, { action: 'write', key });
       if (stored !== key) throw new Error('it does not return the key that was stored');
       return undefined;
-    });
-    return written.catch((error) => this.#toFailure(error));
+    } catch (error) {
+      return this.#toFailure(error);
+    }
   }
 
   /** @throws CodedError `keychain_unavailable` (exit 4) if the keychain fails or does not respond */

@@ -242,10 +242,13 @@ const decoders = new Map([
  * @returns undefined if a coding is unknown, or if the body is not encoded so, is cut or is too large
  */
 async function decodeBody(body: Buffer, encoding: string, maxBytes: number): Promise<Buffer | undefined> {
-  const codings = encoding.toLowerCase().match(/[^\s,]+/g) ?? [];
+  const codings = encoding
+    .toLowerCase()
+    .split(',')
+    .map((each) => each.trim());
   let decoded: Buffer | undefined = body;
   for (const coding of codings.reverse()) {
-    if (coding === 'identity') continue;
+    if (coding === 'identity' || coding === '') continue;
     const decode = decoders.get(coding)?.();
     decoded = decoded && (await decode?.(decoded, { maxOutputLength: maxBytes }).catch(() => undefined));
   }

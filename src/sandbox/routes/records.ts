@@ -20,7 +20,9 @@ export function toListItem(service: Service, asset: AssetRow): ListItem {
       return { ...common, type, duration };
     case 'image':
       return { ...common, type, duration: null, width, height };
-    default:
+    case 'document':
+    case 'third_party':
+    case 'generic':
       return { ...common, type, duration: null };
   }
 }

@@ -105,8 +105,11 @@ export async function parseListRequest(
   if (path === undefined) rejectWorkspaceFlag(context, `${collection} ls`);
   if (words.length > 0 && words.every((word) => word.trim() === ''))
     throw usageError('the word to search for is empty');
-  const both = all && limit !== undefined ? '--all and --limit' : count && html !== undefined && '--count and --html';
-  if (both) throw usageError(`${both} cannot be used together`, 'use one of them');
+  const assertOne = (one: boolean, other: unknown, both: string) => {
+    if (one && other !== undefined) throw usageError(`${both} cannot be used together`, 'use one of them');
+  };
+  assertOne(Boolean(all), limit, '--all and --limit');
+  assertOne(Boolean(count), html, '--count and --html');
   const filters = await parseFilters(context, {
     ...flags,
     ...(words.length > 0 && { search: words.join(' ') }),

@@ -57,7 +57,9 @@ export async function parseUpdateRequest(
   { collection, ids }: Pick<UpdateRequest, 'collection' | 'ids'>,
   flags: UpdateFlags,
 ): Promise<UpdateRequest> {
-  const targets = await parseTargets(context, { verb: 'update', collection, ids }, flags);
+  const { maxChanges, newest, anyWorkspace } = flags; // an update takes no filters
+  const asked = { verb: 'update', collection, ids } as const;
+  const targets = await parseTargets(context, asked, { maxChanges, newest, anyWorkspace });
   return { ...targets, change: await parseChange(context, flags) };
 }
 

@@ -4,7 +4,6 @@ import { pathToFileURL } from 'node:url';
 import { writeStateFile } from '../../../client/state-files.ts';
 import type { AssetFilters } from '../../../contract/asset-filters.ts';
 import { isSameUid } from '../../../contract/uid.ts';
-import { withoutUndefined } from '../../../shared/json-values.ts';
 import { displayText } from '../../../shared/sanitize.ts';
 import { createBrowseApp } from '../../../web/browse/server/app.ts';
 import type { BrowseBackend } from '../../../web/browse/server/backend.ts';
@@ -27,7 +26,10 @@ export type PageRequest = {
   anyWorkspace: boolean;
 };
 
-export const encodeView = (filters: AssetFilters): string => new URLSearchParams(withoutUndefined(filters)).toString();
+export const encodeView = (filters: AssetFilters): string =>
+  new URLSearchParams(
+    Object.entries(filters).filter((entry): entry is [string, string] => Boolean(entry[1])),
+  ).toString();
 
 /**
  * Starts the server of the page.
